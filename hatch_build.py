@@ -114,7 +114,7 @@ MULTILINGUAL = Model(
     ),
     _converted,
     (
-        Member("", "model.onnx", "8fdf63c4d645b510b7bde6fa0d0e6aa34d8fbda31360cb740a26738d5fb4177e", 13_531_992),
+        Member("", "model.onnx", "12eb8599a874ac6ff0fc79e99e7e653bbf3755df13fb288a2459c0d43cf75781", 21_770_166),
         Member("", "hashes.npy", "bbb5235cf7e48e1c2d54c598d6b92c7f5410400fd301d692ad32d275e557eebc", 2_000_104),
         Member("", "scores.npy", "99fb058efcab54f9684e14f35f205fc59722943fc75c09697730029ac9ef3611", 1_000_116),
         Member("", "words.npy", "c4f10ec832e239406a06d71d89947ee57871a165d8a0ca84c6e1fa8a5060b793", 54_000_128),

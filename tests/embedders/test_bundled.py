@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memorist.embedders import BatchedEmbedder, BundledEmbedder, Embedder, OnnxEmbedder, Role, Vectors
-from memorist.embedders.english import is_english
+from memorist.languages import is_english
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,10 @@
 """The tables of languages: each is complete, and reads the examples of its language."""
 
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -63,3 +66,9 @@ def test_a_text_says_it(what: Phrases, text: str) -> None:
 def test_a_language_without_a_table_is_an_error() -> None:
     with pytest.raises(InvalidInputError, match="there are en"):
         language("tlh")
+
+
+def test_the_words_that_tell_languages_apart_are_those_of_the_tables() -> None:
+    tool = Path(__file__).parents[2] / "tools" / "words.py"
+    made = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr

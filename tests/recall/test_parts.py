@@ -41,6 +41,23 @@ def test_a_sentence_stays_whole_where_it_can() -> None:
     assert parts_of(said(f"{LONG} {ASIDE}"))[-1].endswith(ASIDE)
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "今天我们在公园里散步的时候遇到了以前的邻居。",
+        "きょうは図書館で昔の友だちに会って長く話しました。",
+        "วันนี้ฉันไปตลาดกับแม่และซื้อผลไม้หลายอย่าง\n",
+    ],
+)
+def test_a_long_message_is_cut_in_scripts_without_spaces_too(sentence: str) -> None:
+    text = sentence * 12
+    parts = parts_of(said(text))
+    assert len(parts) > 1
+    assert "".join(parts) == text.replace("\n", "")
+    assert all(len(part) <= 2 * PART for part in parts)
+    assert parts_of(said(sentence)) == [sentence]
+
+
 async def test_a_long_message_is_the_mean_of_its_parts_and_a_persons_is_of_unit_length() -> None:
     embedder = BatchedEmbedder(HashEmbedder())
     text = f"{LONG} {ASIDE}"

@@ -26,6 +26,14 @@ def test_a_first_name_names_the_speaker() -> None:
     assert question.embed == "Where does I live?"
 
 
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [("Wo wohnt Jana seit dem Sommer?", "Wo wohnt ich seit dem Sommer?"), ("Где живёт Jana?", "Где живёт я?")],
+)
+def test_a_person_asked_about_speaks_the_questions_language(text: str, own: str) -> None:
+    assert read(text, "Jana").embed == own
+
+
 def test_a_name_inside_a_word_names_nobody() -> None:
     question = read("Which annual plan is it?", "Ann")
     assert not question.speakers

@@ -1,9 +1,9 @@
 """The bundled models as one embedder: English texts by one, all others by the other, and their vectors in one space.
 
-The vectors of the multilingual model are moved into the space of the English one, by a map that was fitted to English
-texts embedded by both (tools/fit_spaces.py). So a record has one vector, whatever its language, and any question can
-be compared with it. English vectors are those of the English model, unchanged, and while all is English the other
-model is not loaded.
+The vectors of the multilingual model are moved into the space of the English one, by maps that were fitted to texts
+embedded by both (tools/fit_spaces.py): one for documents, one for questions. So a record has one vector, whatever its
+language, and any question can be compared with it. English vectors are those of the English model, unchanged, and while
+all is English the other model is not loaded.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from memorist.embedders.base import Embedder, Role, Vectors, embed_spoken
-from memorist.embedders.english import VERSION, is_english
 from memorist.embedders.onnx import MULTILINGUAL, OnnxEmbedder
 from memorist.errors import EmbedderError
+from memorist.languages import is_english
 from memorist.system.handles import read_file
 
 SPACES = Path(__file__).parent / "spaces.npy"
-"""The map: as many rows as a vector has numbers, and one more that is added to each product."""
+"""The maps of documents and of questions: each has as many rows as a vector has numbers, and one more that is added to
+each product."""
 
 
 class BundledEmbedder(Embedder):
@@ -66,7 +67,7 @@ class BundledEmbedder(Embedder):
         self.dimensions = self.english.dimensions
         self.fingerprint = self.english.fingerprint
         if not self._alone:
-            parts = (self.english.fingerprint, self.other.fingerprint, _digest(), str(VERSION))
+            parts = (self.english.fingerprint, self.other.fingerprint, _digest())
             self.fingerprint = f"bundled@{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}"
 
     async def suits(self, fingerprint: str) -> bool:
@@ -90,7 +91,7 @@ class BundledEmbedder(Embedder):
         mask = np.array(own)
         english = [text for text, here in zip(texts, own, strict=True) if here]
         known, rest = await asyncio.gather(self.english.embed(english, role), self.other.embed(others, role))
-        rows[mask], rows[~mask] = known, moved(rest)
+        rows[mask], rows[~mask] = known, moved(rest, role)
         return rows
 
     async def close(self) -> None:
@@ -98,18 +99,18 @@ class BundledEmbedder(Embedder):
         await self.other.close()
 
 
-def moved(rows: Vectors) -> Vectors:
+def moved(rows: Vectors, role: Role) -> Vectors:
     """Return unit vectors of the multilingual model in the space of the English one."""
-    table = _map()
+    table = _maps()[int(role is Role.QUERY)]
     mapped = rows @ table[:-1] + table[-1]
     unit: Vectors = (mapped / np.linalg.norm(mapped, axis=1, keepdims=True)).astype(np.float32)
     return unit
 
 
 @lru_cache(maxsize=1)
-def _map() -> Vectors:
-    table: Vectors = np.load(SPACES).astype(np.float32)
-    return table
+def _maps() -> Vectors:
+    tables: Vectors = np.load(SPACES).astype(np.float32)
+    return tables
 
 
 @lru_cache(maxsize=1)

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from memorist.embedders import BundledEmbedder
-from memorist.embedders.english import is_english
-from memorist.languages import CODES, language, languages_of
+from memorist.languages import CODES, is_english, language, languages_of
 from memorist.records.filters import make_filter
 from memorist.records.record import Record
 from memorist.records.scope import Reach

@@ -1,7 +1,18 @@
 """Languages: one table of words each, and what reads them. English is one of them."""
 
-from memorist.languages.detection import languages_of, role_of, said, tables_of
+from memorist.languages.detection import is_english, languages_of, role_of, said, tables_of
 from memorist.languages.letters import plain
 from memorist.languages.table import CODES, Language, Phrases, language
 
-__all__ = ["CODES", "Language", "Phrases", "language", "languages_of", "plain", "role_of", "said", "tables_of"]
+__all__ = [
+    "CODES",
+    "Language",
+    "Phrases",
+    "is_english",
+    "language",
+    "languages_of",
+    "plain",
+    "role_of",
+    "said",
+    "tables_of",
+]

@@ -1,15 +1,19 @@
 """The languages that a text may be in, by its letters and its most common words."""
 
-import re
+import json
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Any
+from pathlib import Path
+from typing import NamedTuple
 
 from memorist.languages.letters import plain
 from memorist.languages.table import CODES, Language, Phrases, language, words_of
+from memorist.system.regex import regex
 
+WORDS = Path(__file__).with_name("words.json")
+"""Words and letters by the languages that have them; tools/words.py writes it."""
 _DEFAULT = "en"
 _READ = 600
 """The characters of a text that are looked at."""
@@ -25,22 +29,23 @@ _SCRIPTS = (
 )  # fmt: skip
 """Where each script begins, by its name, or by its language where one language alone is written in it."""
 _STARTS = [start for start, _ in _SCRIPTS]
-_SHARED: Mapping[str, tuple[str, ...]] = {
-    "Latin": ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "tr", "vi", "id", "hi"),
-    "Cyrillic": ("ru", "uk"),
-    "Arabic": ("ar", "fa"),
+SHARED: Mapping[str, list[str]] = {
+    "Latin": (
+        "en de fr es pt it nl pl tr vi id hi sv da nb fi hu ro cs sk hr sl et lv lt sq eu cy ga af ca gl sw tl ms eo is"
+    ).split(),
+    "Cyrillic": ["ru", "uk"],
+    "Arabic": ["ar", "fa"],
 }
-"""Languages with a table that share a script. Hindi is also written in Latin letters."""
-_WORD = re.compile(r"[^\W\d_]+")
-_LISTED: tuple[Phrases, ...] = ("first_person", "who", "when", "where", "how_many", "timed", "manners", "before", "now")
-"""The lists of a table whose words tell its language, beside its stop words and those of its calendar."""
-_NAMED = ("days", "numbers", "units", "periods", "seasons")
-_ENDS = re.compile(r"([^\W\d_]+)\[([^\W\d_]+)\]\??")
-"""A word whose last letter may be one of several."""
+"""Languages that share a script and are told apart by their words. Hindi is also written in Latin letters."""
+_WORD = regex(r"[^\W\d_]+")
+_OTHER_LETTER = regex(r"[^\W\d_a-zA-Z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
+_LATIN_LETTER = regex(r"[a-zA-Z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff5a]")
+_CODE = regex(r"[\\/_={}<>|$#@`]|\w\(|\w[.:]\w")
+_IDEOGRAPH = regex(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_SENTENCE = 4
+"""So many words make a sentence, and an English one has one that tells it."""
 _EVIDENT = 0.3
 """The share of English words of three letters and more in an ASCII text, above which no other language is tried."""
-_WHOLE = 4
-"""Letters of a word in a pattern; shorter runs are mostly endings."""
 _GLANCE = 200
 """The number of characters from which evident English is recognised."""
 _PART = 0.12
@@ -72,7 +77,7 @@ def languages_of(text: str) -> tuple[str, ...]:
                 found["zh"] = None
                 if count <= _LONG:
                     found["ja"] = None
-        elif script in _SHARED:
+        elif script in SHARED:
             found.update(dict.fromkeys(_by_words(text, script, alone=len(scripts) == 1)))
         elif count >= _PART * total:
             found[script] = None
@@ -100,13 +105,14 @@ def role_of(speaker: str) -> str | None:
 
 def languages_with(text: str) -> tuple[str, ...]:
     """Return the languages in Latin letters that have any of a text's words: too many of them for `languages_of`."""
-    vocabulary = _vocabulary("Latin")
-    return tuple(dict.fromkeys(code for word in _WORD.findall(plain(text)) for code in vocabulary.get(word, ())))
+    known = _told("Latin").words
+    found = dict.fromkeys(code for word in _WORD.findall(plain(text)) for code in known.get(word, "").split())
+    return tuple(code for code in found if code in CODES)
 
 
 def share_script(one: str, other: str) -> bool:
     """Return whether two languages are written in one script, so that only their words tell them apart."""
-    return one == other or any(one in codes and other in codes for codes in _SHARED.values())
+    return one == other or any(one in codes and other in codes for codes in SHARED.values())
 
 
 def _scripts(text: str) -> dict[str, int]:
@@ -114,6 +120,36 @@ def _scripts(text: str) -> dict[str, int]:
     found = Counter(_SCRIPTS[bisect_right(_STARTS, ord(each)) - 1][1] for each in set(text) if each.isalpha())
     del found[""]
     return dict(found.most_common())
+
+
+def is_english(text: str) -> bool:
+    """Return whether a text is English, or shows no language at all: a name, an identifier, a number.
+
+    This decides which of the bundled models embeds it.
+    """
+    text = text[:_READ]
+    if not text.isascii() and _mostly_other_letters(text):
+        return False
+    english = other = 0.0
+    words, known = _WORD.findall(text), _told("Latin").words
+    for word in words:
+        codes = known.get(plain(word))
+        if codes is None:
+            if not word.isascii():
+                other += 0.5 if word[0].isupper() else 1  # a name may stand in an English text
+        elif codes.startswith(_DEFAULT):  # the more languages have it, the less it tells
+            english += 1 / min(len(codes.split()), 3)
+        elif _DEFAULT not in codes and not (word.isupper() and len(word) > 1):  # "MIT" is not German
+            other += 1
+    if english or other:
+        return english >= other
+    return len(words) < _SENTENCE or _CODE.search(text) is not None or not text.rstrip().endswith((".", "!", "?", "…"))
+
+
+def _mostly_other_letters(text: str) -> bool:
+    """Return whether more of a text is in another script than the Latin one."""
+    other = len(_OTHER_LETTER.findall(text))
+    return other > 0 and other + len(_IDEOGRAPH.findall(text)) >= len(_LATIN_LETTER.findall(text))
 
 
 def _by_words(text: str, script: str, *, alone: bool = True, plainly: bool = False) -> list[str]:
@@ -125,69 +161,35 @@ def _by_words(text: str, script: str, *, alone: bool = True, plainly: bool = Fal
         alone: whether the text is in no other script.
         plainly: whether all of its letters are ASCII.
     """
+    told = _told(script)
     if plainly:
         words = _WORD.findall(text[:_GLANCE].lower())
-        if sum(map(_evident().__contains__, words)) > max(1, _EVIDENT * len(words)):
+        evident = sum(len(word) > 2 and told.words.get(word, "").startswith(_DEFAULT) for word in words)
+        if evident > max(1, _EVIDENT * len(words)):
             return [_DEFAULT]
     words = _WORD.findall(plain(text))
     if script == "Latin" and not alone and sum(map(str.isascii, words)) < 2:
         return []
-    scores = dict.fromkeys(_SHARED[script], 0.0)
-    vocabulary, letters = _vocabulary(script), _letters(script)
-    for word in words:
-        for code in vocabulary.get(word, ()):
-            scores[code] += 1 / len(vocabulary[word])
+    scores: dict[str, float] = defaultdict(float)
+    telling = [told.words.get(word, "") for word in words]
     if not plainly:
-        for letter in letters.keys() & set(text.lower()):
-            for code in letters[letter]:
-                scores[code] += 1 / len(letters[letter])
+        telling += [told.letters.get(letter, "") for letter in set(text.lower())]
+    for codes in map(str.split, telling):
+        for code in codes:
+            scores[code] += 1 / len(codes)
     best = max(scores.values(), default=0.0)
     if best < _ENOUGH:
-        return [] if script == "Latin" else list(_SHARED[script])
+        return [] if script == "Latin" else list(SHARED[script])
     return [code for code, score in sorted(scores.items(), key=lambda each: -each[1]) if score >= _NEAR * best]
 
 
-@cache
-def _evident() -> frozenset[str]:
-    """Return the English words that are long enough not to be another language's by chance."""
-    return frozenset(word for word in _vocabulary_of(_DEFAULT) if len(word) > 2)
+class _Told(NamedTuple):
+    """The letters and the words that tell the languages of a script, each with the codes of those, English first."""
+
+    letters: Mapping[str, str]
+    words: Mapping[str, str]
 
 
 @cache
-def _vocabulary(script: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the words that tell a language of this script, each with the languages that have it."""
-    found: dict[str, tuple[str, ...]] = {}
-    for code in _SHARED[script]:
-        for word in _vocabulary_of(code):
-            found[word] = (*found.get(word, ()), code)
-    return found
-
-
-@cache
-def _vocabulary_of(code: str) -> frozenset[str]:
-    return frozenset(word for text in _told(language(code)) for word in _WORD.findall(plain(text)))
-
-
-def _told(of: Language) -> Iterator[str]:
-    """Yield the words of a language that tell it from others; of patterns, the longer runs of letters."""
-    cldr, calendar = of.table["cldr"], of.table["calendar"]
-    lists: list[Any] = [*map(of.table.__getitem__, ("stop", *_LISTED)), *cldr["months"], *cldr["weekdays"]]
-    for named in (cldr["days"], of.table["roles"], *(calendar[each] for each in _NAMED)):
-        lists += named.values()
-    for entry in (each for held in lists for each in words_of(held)):
-        if all(letter.isalpha() or letter in " '-’" for letter in entry):
-            yield entry
-        elif (ends := _ENDS.fullmatch(entry)) is not None:
-            yield from (ends[1] + letter for letter in ("", *ends[2]))
-        elif "[" not in entry and "\\" not in entry:
-            yield from (word for word in _WORD.findall(entry) if len(word) >= _WHOLE)
-
-
-@cache
-def _letters(script: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the letters that tell a language of this script, each with the languages that have it."""
-    found: dict[str, tuple[str, ...]] = {}
-    for code in _SHARED[script]:
-        for letter in language(code).table["letters"]:
-            found[letter] = (*found.get(letter, ()), code)
-    return found
+def _told(script: str) -> _Told:
+    return _Told(**json.loads(WORDS.read_bytes())[script])

@@ -25,7 +25,12 @@ def words_in(text: str) -> list[str]:
 
 def length_of(text: str) -> int:
     """Return how long a text is: in words, or in letters where it is written without spaces."""
-    return len(text.split()) if text.isascii() or not _LETTER.search(text) else len(text)
+    return len(text) if unspaced(text) else len(text.split())
+
+
+def unspaced(text: str) -> bool:
+    """Return whether most of a text is written without spaces between words."""
+    return not text.isascii() and 2 * len(_LETTER.findall(text)) > len(text)
 
 
 def asks(sentence: str, tables: list[Language]) -> bool:

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from memorist.embedders.english import is_english
-from memorist.languages import plain, role_of, said, tables_of
+from memorist.languages import is_english, plain, role_of, said, tables_of
 from memorist.languages.calendar import DAY
 from memorist.languages.phrases import spans
 from memorist.languages.sentences import asks, length_of, sentences_of

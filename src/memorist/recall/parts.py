@@ -9,6 +9,7 @@ import numpy as np
 from memorist.embedders import BatchedEmbedder, Role, Vectors, unit_rows
 from memorist.errors import EmbedderError, InvalidInputError
 from memorist.languages import role_of
+from memorist.languages.sentences import unspaced
 from memorist.recall.analysis import words
 from memorist.recall.marks import speaker_of
 from memorist.records.record import Kind, Record
@@ -68,18 +69,24 @@ def _by_a_person(record: Record) -> bool:
 
 def _passages(text: str) -> list[str]:
     """Return a text in parts of whole sentences; a sentence that is too long for a part is split."""
-    if len(text.split()) <= SHORT:
+    cut, glue = (_pairs, "") if unspaced(text) else (str.split, " ")
+    if len(cut(text)) <= SHORT:
         return [text]
     parts: list[list[str]] = [[]]
     for sentence in _SENTENCE.split(text):
-        found = sentence.split()
+        found = cut(sentence)
         if len(parts[-1]) + len(found) > PART and parts[-1]:
             parts.append([])
         while len(found) > PART:
             parts[-1:] = [found[:PART], []]
             found = found[PART:]
         parts[-1] += found
-    return [" ".join(part) for part in parts if part][:MOST]
+    return [glue.join(part) for part in parts if part][:MOST]
+
+
+def _pairs(text: str) -> list[str]:
+    """Return a text that is written without spaces in pairs of letters, which are about as much as a word."""
+    return [text[start : start + 2] for start in range(0, len(text), 2)]
 
 
 def given_vector(vector: Any, dimensions: int) -> Vectors:

@@ -14,6 +14,7 @@ from memorist.languages import Language, Phrases, languages_of, said, tables_of
 from memorist.languages.calendar import Span
 from memorist.languages.phrases import spans
 from memorist.languages.sentences import asks, length_of
+from memorist.languages.table import words_of
 from memorist.recall.analysis import asked_terms, former_terms, terms
 from memorist.recall.names import named_in
 
@@ -34,7 +35,7 @@ class Question:
 
     text: str
     embed: str
-    """The text to embed: speakers' names replaced by "I" and "my", as they would speak of themselves."""
+    """The text to embed: speakers' names replaced by "I" and "my" in its language, as they would say."""
     terms: Mapping[str, int]
     """Index terms with counts, without speakers' names."""
     pairs: Sequence[tuple[str, str]]
@@ -60,12 +61,15 @@ UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
 """A question of which only the vector is known."""
 
 
-def _first_person(text: str, names: Iterable[str]) -> str:
-    """`text` with the names as the person would say it: "I" for "Ann", "my" for "Ann's"."""
+def _in_first_person(text: str, names: Iterable[str], tables: Sequence[Language]) -> str:
+    """Return a text with names as their owners would say them: in English "I" for "Ann", "my" for "Ann's"."""
+    own = tables[0]
+    subject, possessive = words_of(own.table["self"])
+    before, after = (r"(?<!\w)", r"(?!\w)") if own.spaced else ("", "")
     for name in sorted(names, key=len, reverse=True):
         escaped = re.escape(name)
-        text = re.sub(rf"(?<!\w){escaped}['’]s(?!\w)", "my", text, flags=re.IGNORECASE)
-        text = re.sub(rf"(?<!\w){escaped}(?!\w)", "I", text, flags=re.IGNORECASE)
+        text = re.sub(rf"{before}{escaped}['’]s(?!\w)", possessive, text, flags=re.IGNORECASE)
+        text = re.sub(rf"{before}{escaped}{after}", subject, text, flags=re.IGNORECASE)
     return text
 
 
@@ -79,7 +83,7 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
     state, until = _state(text, first_person, pointed, now)
     return Question(
         text=text,
-        embed=_first_person(text, spellings) if spellings else text,
+        embed=_in_first_person(text, spellings, tables_of(text)) if spellings else text,
         terms=Counter(asked),
         pairs=tuple(dict.fromkeys(pairwise(asked))),
         speakers=frozenset(named),
