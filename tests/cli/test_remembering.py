@@ -63,6 +63,29 @@ def test_recent_goes_from_the_newest_back(memorist: Command) -> None:
     assert "day 3" in shown and "2024-05-03" in shown and "day 2" not in shown
 
 
+def test_changes_show_the_state_before_each_and_go_on_by_the_cursor(memorist: Command) -> None:
+    memorist("remember", "Likes tea", "--user", "bob")
+    assert memorist("changes", "--user", "bob").out == "Nothing changed.\n"
+    for day, dose in (("2024-05-01", "40 mg"), ("2024-06-01", "60 mg"), ("2024-07-01", "80 mg")):
+        memorist("remember", f"I take {dose} of thyroxine every morning", "--at", day, "--user", "alice")
+    shown = memorist("changes", "--user", "alice", "-n", "1").out
+    assert "I take 80 mg" in shown and "before, 2024-06-01: I take 60 mg" in shown and "it says: 80" in shown
+    cursor = shown.rpartition("More: --cursor ")[2].strip()
+    rest = memorist("changes", "--user", "alice", "--cursor", cursor, "--json").json
+    assert [each["former"]["content"][:12] for each in rest["changes"]] == ["I take 40 mg"] and rest["next"] is None
+    assert memorist("changes", "--user", "alice", "--since", "2024-06-15", "--json").json["changes"][0]["signs"] == [
+        "80"
+    ]
+    assert memorist("changes", "--user", "alice", "--cursor", "x").code == 2
+    assert memorist("changes", "--user", "bob", "--json").json["changes"] == []
+
+
+def test_an_explained_context_says_why_each_is_told_and_no_more(memorist: Command) -> None:
+    memorist("remember", "Drinks oat milk in her coffee", "--user", "alice")
+    shown = memorist("context", "what milk in her coffee?", "--user", "alice", "--explain").out
+    assert "recalled: place 1, " in shown and "1 of the 1 recalled hold" in shown
+
+
 def test_count_is_of_all_users_unless_one_is_named(memorist: Command) -> None:
     for user in ("alice", "bob", "bob"):
         memorist("remember", "hello", "--user", user)
