@@ -1,12 +1,13 @@
 """How long a turn of an agent takes in a thread that grows: the framework's own SQLite store beside Memorist.
 
-    python bench/agents/turns.py [--framework NAME] [--messages 100 500 1000 2000] [--turns 9] [--plot FILE.png]
+    python bench/agents/turns.py [--framework NAME] [--messages 100 500 1000 2000] [--turns 9] [--cpu] [--plot FILE.png]
 
 A thread is filled with that many messages in each store, and then the agent runs a few turns in it, the stores taking
 turns so that a load of the machine falls on all of them. Printed are the medians of a whole turn, the framework's work
 included, in milliseconds, and as a ratio to the framework's own store. The model is scripted and answers at once; the
 embedder is the bundled one. NAME is one of langgraph, openai_agents, adk, pydantic_ai; by default each one that is
-installed. `--plot` draws the medians, and needs matplotlib.
+installed. With `--cpu` it is the processor's time, of all threads, which another load moves less, and which leaves out
+what is waited for: the disk. `--plot` draws the medians, and needs matplotlib.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def sentence(chance: random.Random) -> str:
     return f"I think the {' and the '.join(chance.sample(_WORDS, 4))} matter most to my {chance.choice(_WORDS)}."
 
 
-async def measured(name: str, sizes: Sequence[int], turns: int) -> Medians:
+async def measured(name: str, sizes: Sequence[int], turns: int, clock: Callable[[], float]) -> Medians:
     """Return the median milliseconds of a turn by store and by the number of messages in the thread."""
     module, chance = importlib.import_module(f"with_{name}"), random.Random(7)
     found: dict[str, dict[int, float]] = defaultdict(dict)
@@ -57,9 +58,9 @@ async def measured(name: str, sizes: Sequence[int], turns: int) -> Medians:
                 await thread.turn(sentence(chance))  # the first one reads what the others need not
             for _ in range(turns):
                 for store, thread in threads.items():
-                    text, start = sentence(chance), time.perf_counter()
+                    text, start = sentence(chance), clock()
                     await thread.turn(text)
-                    times[store].append(1000 * (time.perf_counter() - start))
+                    times[store].append(1000 * (clock() - start))
             for store, each in times.items():
                 found[store][size] = statistics.median(each)
             length = size + 2 * turns + 2
@@ -85,14 +86,16 @@ def main() -> None:
     parser.add_argument("--framework", choices=FRAMEWORKS)
     parser.add_argument("--messages", type=int, nargs="+", default=[100, 500, 1000, 2000])
     parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--plot", type=Path)
     asked = parser.parse_args()
+    clock = time.process_time if asked.cpu else time.perf_counter
     results: dict[str, Medians] = {}
     print("| framework | store |" + "".join(f" {size:,} |" for size in asked.messages) + " ratio |")
     print("|---" * (3 + len(asked.messages)) + "|")
     for name in [asked.framework] if asked.framework else FRAMEWORKS:
         try:
-            results[name] = asyncio.run(measured(name, asked.messages, asked.turns))
+            results[name] = asyncio.run(measured(name, asked.messages, asked.turns, clock))
         except ImportError as error:
             if asked.framework:
                 raise

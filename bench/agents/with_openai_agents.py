@@ -90,7 +90,8 @@ class Kept(Thread):
             content = [{"text": answer, "type": "output_text", "annotations": []}]
             reply = {"id": "1", "content": content, "role": "assistant", "status": "completed", "type": "message"}
             items += [{"role": "user", "content": asked}, reply]
-        await self._session.add_items(items)
+        for start in range(0, len(items), 30):  # many at once would be embedded behind, during the turns
+            await self._session.add_items(items[start : start + 30])
 
     async def turn(self, said: str) -> None:
         await Runner.run(self._agent, said, session=self._session, run_config=self._config)

@@ -14,7 +14,7 @@ from memorist.agents import before_turn
 from memorist.context import Context
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.twin import Twin, run
+from memorist.twin import Twin, blocking_method, run
 
 _State: TypeAlias = AgentState[Any]
 _TURNS = 256
@@ -62,89 +62,66 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
         self._options = options
         self._told: OrderedDict[tuple[Any, ...], Context] = OrderedDict()
 
-    # --- before a turn ---------------------------------------------------------------------------------
-
     async def abefore_agent(self, state: _State, runtime: Runtime[Any]) -> None:
         """Find the context of the turn."""
-        await self._tell(self._scoped(runtime), self._session(), state)
+        await self._tell(self._scoped(runtime), state)
 
-    def before_agent(self, state: _State, runtime: Runtime[Any]) -> None:
-        """Find the context of the turn, blocking."""
-        memory, session = self._scoped(runtime), self._session()
-        run(lambda: self._tell(memory, session, state))
-
-    async def _tell(self, memory: Memory, session: str | None, state: _State) -> Context:
+    async def _tell(self, memory: Memory, state: _State) -> Context:
         """Return the context of a turn, found anew, and keep it in this process until the turn ends."""
         told = await before_turn(memory, state["messages"], tokens=self._tokens, **self._options)
-        self._told[_turn(memory, session, state)] = told
+        self._told[_turn(memory, state)] = told
         while len(self._told) > _TURNS:  # turns that failed
             self._told.popitem(last=False)
         return told
 
-    async def _with_context(self, request: ModelRequest[Any], memory: Memory, session: str | None) -> ModelRequest[Any]:
-        told = self._told.get(_turn(memory, session, request.state))
+    async def _with_context(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        memory = self._scoped(request.runtime)
+        told = self._told.get(_turn(memory, request.state))
         if told is None:  # the turn goes on after an interrupt
-            told = await self._tell(memory, session, request.state)
-        return _told_with(request, told.text)
+            told = await self._tell(memory, request.state)
+        if not told.text:
+            return request
+        before = request.system_message
+        content: list[Any] = [] if before is None else [*before.content_blocks]
+        content.append({"type": "text", "text": f"\n\n{told.text}" if before else told.text})
+        return request.override(system_message=SystemMessage(content=content))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Call the model with the context."""
-        return await handler(await self._with_context(request, self._scoped(request.runtime), self._session()))
+        return await handler(await self._with_context(request))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Call the model with the context, blocking."""
-        memory, session = self._scoped(request.runtime), self._session()
-        return handler(run(lambda: self._with_context(request, memory, session)))
-
-    # --- after a turn ----------------------------------------------------------------------------------
+        return handler(run(lambda: self._with_context(request)))
 
     async def aafter_agent(self, state: _State, runtime: Runtime[Any]) -> None:
         """Keep what was said."""
-        await self._end(self._scoped(runtime), self._session(), state)
-
-    def after_agent(self, state: _State, runtime: Runtime[Any]) -> None:
-        """Keep what was said, blocking."""
-        memory, session = self._scoped(runtime), self._session()
-        run(lambda: self._end(memory, session, state))
-
-    async def _end(self, memory: Memory, session: str | None, state: _State) -> None:
-        told = self._told.pop(_turn(memory, session, state), None)
+        memory = self._scoped(runtime)
+        told = self._told.pop(_turn(memory, state), None)
         if self._keep:
-            await keep_turn(memory, state["messages"], session=session, told=told)
+            await keep_turn(memory, state["messages"], told=told)
 
-    # --- whose, and where ------------------------------------------------------------------------------
+    before_agent = blocking_method(abefore_agent)
+    after_agent = blocking_method(aafter_agent)
 
     def _scoped(self, runtime: Runtime[Any]) -> Memory:
-        """Return the memory seen by the user of this turn."""
-        if self._keep and self._session() is None:
+        """Return the memory seen by the user of this turn, in the session that is its thread."""
+        thread = get_config().get("configurable", {}).get("thread_id")
+        session = self._memory.scope.session if thread is None else str(thread)
+        if self._keep and session is None:
             raise InvalidInputError(
                 "nothing says which conversation this is: give the agent a thread_id in its config, "
                 "the memory a session, or the middleware keep=False"
             )
-        return of_user(self._memory, self._user, runtime)
-
-    def _session(self) -> str | None:
-        thread = get_config().get("configurable", {}).get("thread_id")
-        return self._memory.scope.session if thread is None else str(thread)
+        return of_user(self._memory, self._user, runtime).scoped(session=session)
 
 
-def _turn(memory: Memory, session: str | None, state: Any) -> tuple[Any, ...]:
+def _turn(memory: Memory, state: Any) -> tuple[Any, ...]:
     """Return what a turn is known by: whose it is, its thread, and the last message of the user."""
     messages = state["messages"]
     asked = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].type == "human"), None)
-    return memory.scope, session, asked, None if asked is None else messages[asked].text
-
-
-def _told_with(request: ModelRequest[Any], told: str) -> ModelRequest[Any]:
-    if not told:
-        return request
-    before = request.system_message
-    content = [
-        *([] if before is None else before.content_blocks),
-        {"type": "text", "text": f"\n\n{told}" if before else told},
-    ]
-    return request.override(system_message=SystemMessage(content=content))
+    return memory.scope, asked, None if asked is None else messages[asked].text

@@ -229,12 +229,9 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             metadata = metadata_of(self.serde, record) if filter else {}
             if not all(metadata.get(name) == wanted for name, wanted in (filter or {}).items()):
                 continue
-            if not await self._load(record, pieces):
-                continue  # deleted meanwhile
-            self._note(record)
-            writes = [each async for each in self._records(writes_key(parts), {})]
-            yield checkpoint_of(self.serde, record, pieces, writes)
-            left = None if left is None else left - 1
+            if (found := await self._read(record, pieces)) is not None:
+                yield found
+                left = None if left is None else left - 1
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -254,10 +251,8 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             parts = record.payload[FIELD]
             if parts["checkpoint_id"] != wanted:
                 continue
-            writes = [each async for each in self._records(writes_key(parts), {})]
-            if not await self._load(record, pieces):
-                break  # deleted meanwhile
-            held = checkpoint_of(self.serde, record, pieces, writes)
+            if (held := await self._read(record, pieces)) is None:
+                break
             for channel in [name for name, each in found.items() if "seed" not in each]:
                 before = [write for write in held.pending_writes or () if write[1] == channel]
                 found[channel]["writes"] = before + found[channel]["writes"]
@@ -268,15 +263,24 @@ class MemoristSaver(BaseCheckpointSaver[int]):
                 break
         return found
 
-    async def _load(self, record: Record, pieces: dict[str, str]) -> bool:
-        """Put the pieces of a checkpoint among those loaded, if they are there; those of others may go."""
+    async def _read(self, record: Record, pieces: dict[str, str]) -> CheckpointTuple | None:
+        """Return the checkpoint that a record holds; None if it was deleted meanwhile.
+
+        Args:
+            record: the checkpoint's.
+            pieces: what was read for the checkpoints before; those of this one are added, and others may go.
+        """
         thread_id, names = record.payload[FIELD]["thread_id"], pieces_of(record)
         for name in pieces.keys() - names if len(pieces) > _MOST_LOADED else ():
             del pieces[name]
         missing = {piece_key(thread_id, name): name for name in names if name not in pieces}
         found = await self._memory.find(list(missing)) if missing else []
+        if len(found) < len(missing):
+            return None
         pieces.update({missing[each.id]: each.content for each in found})
-        return len(found) == len(missing)
+        self._note(record)
+        writes = [each async for each in self._records(writes_key(record.payload[FIELD]), {})]
+        return checkpoint_of(self.serde, record, pieces, writes)
 
     async def _checkpoints(self, config: RunnableConfig | None, size: int) -> AsyncIterator[Record]:
         if config is None:
