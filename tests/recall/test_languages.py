@@ -144,3 +144,19 @@ async def test_what_is_purged_leaves_no_text_behind_in_any_language(tmp_path: Pa
         raw = path.read_bytes()
         assert "Kühlschrank".encode() not in raw
         assert "冷蔵庫".encode() not in raw
+
+
+@pytest.mark.parametrize(
+    "question", ["花店在哪条街上？", "Wann fährt der Nachtzug an die Küste?", "Où se trouve la clé de la cave ?"]
+)
+async def test_an_unrelated_question_is_as_near_as_its_background_in_any_language(question: str) -> None:
+    texts = {
+        "花": ["我昨天买了一辆红色的自行车", "下周要交税了", "他喜欢在河边跑步"],
+        "W": ["Der Drucker im dritten Stock ist leer", "Meine Oma kocht Suppe mit Dill", "Das Konzert fällt aus"],
+        "O": ["Mon frère a vendu sa moto", "Le dentiste conseille une brosse souple", "Le trafic était terrible"],
+    }[question[0]]
+    async with Memory.open(":memory:") as memory:
+        await memory.remember(texts)
+        hits = await memory.recall(question, limit=3, explain=True)
+        nearer = [hit.signals["meaning"] - hit.signals["background"] for hit in hits]
+        assert abs(sum(nearer) / len(nearer)) < 0.08

@@ -96,7 +96,11 @@ class Scale:
         """
         if self.questions is None or self.texts is None:
             return np.full(len(rows), FLOOR, np.float32)
-        return self.fit(((vector @ self.texts + rows @ self.questions) / 2).astype(np.float32))
+        asked, said = vector @ self.texts, rows @ self.questions
+        if self.moved:  # a text in the question's language is as near as an English one would be on its scale
+            level = self.levelled(np.array([asked], np.float32), np.array([False]))
+            return self.fit((level + (said - _FOREIGN_FLOOR) / 2).astype(np.float32))
+        return self.fit(((asked + said) / 2).astype(np.float32))
 
 
 _SAME = Scale()
