@@ -94,7 +94,8 @@ async def test_what_is_forgotten_is_gone_and_of_no_one_else(program: Program, tm
 
 
 def _talk(kind: type[Program], path: Path, *said: str) -> int:
-    command = [sys.executable, Path(__file__).parents[1] / "support" / "programs.py", kind.__name__, path, *said]
+    program = Path(__file__).parents[1] / "support" / "programs.py"
+    command = [sys.executable, str(program), kind.__name__, str(path), *said]
     return subprocess.run(command, check=False, timeout=240).returncode
 
 

@@ -91,7 +91,7 @@ class LangGraph(Program):
         program = self
 
         class Model(BaseChatModel):
-            _llm_type = "scripted"  # type: ignore[assignment]
+            _llm_type = "scripted"
 
             def _generate(self, messages: Any, *args: Any, **options: Any) -> ChatResult:
                 return ChatResult(generations=[ChatGeneration(message=AIMessage(program.reply(messages)))])
@@ -342,7 +342,7 @@ class LlamaIndex(Program):
 
         program = self
 
-        class Model(CustomLLM):
+        class Model(CustomLLM):  # type: ignore[misc, unused-ignore]
             @property
             def metadata(self) -> LLMMetadata:
                 return LLMMetadata()
