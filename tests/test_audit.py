@@ -234,7 +234,7 @@ async def test_what_a_store_without_a_log_says(path: Path) -> None:
 
     async with open_memory(path) as memory:
         core = core_of(memory)
-        core.store = Plain(core.store)  # type: ignore[abstract]
+        core.store = Plain(core.store)
         with pytest.raises(InvalidInputError, match="keeps no audit log; SQLite and postgresql://"):
             await memory.admin.audit()
         await memory.remember("which it stores")

@@ -32,4 +32,4 @@ def open_index(url: str) -> Index:
 
 def indexed(store: Store, index: str | Index) -> Store:
     """Return the store with an index that follows it."""
-    return IndexedStore(store, open_index(index) if isinstance(index, str) else index)  # type: ignore[abstract]
+    return IndexedStore(store, open_index(index) if isinstance(index, str) else index)

@@ -33,13 +33,14 @@ def _micros(moment: datetime | None) -> int | None:
 
 def values_of(record: Record) -> tuple[Any, ...]:
     """Return the values of `COLUMNS`."""
+    sources = [*record.origin.derived_from, *[None] * record.origin.lost]  # a lost source is null in the list
     return (
         record.id, str(record.kind), record.content, record.cue, record.key,
         record.scope.agent, record.scope.session, _json(record.metadata), _json(record.payload),
         record.source, int(record.verified), record.rating,
         to_micros(record.created_at), to_micros(record.updated_at), _micros(record.happened_at),
         _micros(record.expires_at), record.superseded_by, _micros(record.superseded_at), record.version,
-        *_origin_row(record.origin),
+        record.origin.authors.value, record.origin.door, _json(sources) if sources else None,
     )  # fmt: skip
 
 
@@ -84,17 +85,6 @@ def stored_of(number: int, row: Sequence[Any]) -> Stored:
 def dump_record(row: Sequence[Any]) -> str:
     """Return a row's values as text, for the history."""
     return _json(list(row))
-
-
-def load_record(text: str | None, wall: Wall) -> Record | None:
-    """Return the record that `dump_record` wrote; None for None."""
-    return None if text is None else record_of(json.loads(text), wall)
-
-
-def _origin_row(origin: Origin) -> tuple[int, str | None, str | None]:
-    """Return authors, door and sources; a lost source is null in the list."""
-    sources = [*origin.derived_from, *[None] * origin.lost]
-    return origin.authors.value, origin.door, _json(sources) if sources else None
 
 
 @lru_cache(maxsize=1024)

@@ -3,6 +3,7 @@
 The functions are pure. A store reads the rows that they need inside its transaction, and carries out the result.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -150,7 +151,7 @@ def check_fingerprint(stored: str | None, fingerprint: str | None) -> None:
 def history_of(
     id: str,
     rows: Sequence[tuple[Any, ...]],
-    load: Callable[[str | None], Record | None],
+    read: Callable[[Sequence[Any]], Record],
     present: Record | None,
     moment: datetime,
 ) -> list[Change]:
@@ -160,12 +161,12 @@ def history_of(
 
     Args:
         id: the record's.
-        rows: (action, microseconds since 1970, source, the record before the change as stored) of each change.
-        load: reads a record before a change.
+        rows: (action, microseconds since 1970, source, the record before the change as text) of each change.
+        read: returns the record with the values of a row.
         present: the record as it stands now; None if it is gone.
         moment: the present.
     """
-    before = [load(row[3]) for row in rows]
+    before = [None if row[3] is None else read(json.loads(row[3])) for row in rows]
     if present is not None and present.expires_at is not None and present.expires_at <= moment:
         before, present = [None] * len(rows), None
     return [

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from memorist.audit.log import Counts
 from memorist.records.record import Action
@@ -17,14 +17,13 @@ from memorist.stores.rules import Handle, Stored, check_put, check_quotes, check
 _KIND, _KEY, _SUPERSEDED = map(NAMES.index, ("kind", "key", "superseded_at"))
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
+class ChangeRow(NamedTuple):
     """A row of the table of changes, without tenant and user."""
 
     epoch: int
     number: int
     id: str
-    action: Action
+    action: str
     at: int
     source: str | None
     before: str | None
@@ -79,16 +78,9 @@ class Batch:
     def copy(self) -> "Batch":
         """Return an independent copy to continue with."""
         return replace(
-            self,
-            held=dict(self.held),
-            changes=list(self.changes),
-            steps=list(self.steps),
-            blanked=set(self.blanked),
-            indexed=dict(self.indexed),
-            counts=Counts(),
-            quoting=dict(self.quoting),
-            dropping=set(self.dropping),
-        )
+            self, held=dict(self.held), changes=list(self.changes), steps=list(self.steps), blanked=set(self.blanked),
+            indexed=dict(self.indexed), counts=Counts(), quoting=dict(self.quoting), dropping=set(self.dropping),
+        )  # fmt: skip
 
     def put(self, write: Put) -> bool:
         """Store a record, if the stored version is the one that the write expects."""
@@ -107,7 +99,7 @@ class Batch:
         number = epoch if old is None else old.number  # the epoch of its first change, never reused
         source = write.source or record.source
         self.changes.append(
-            ChangeRow(epoch, number, record.id, write.action, to_micros(record.updated_at), source, before)
+            ChangeRow(epoch, number, record.id, str(write.action), to_micros(record.updated_at), source, before)
         )
         self._let_go(record.id)
         self.counts[str(write.action), str(record.kind)] += 1
@@ -124,9 +116,8 @@ class Batch:
     def remove(self, write: Remove) -> bool:
         """Remove one record; return whether it was there."""
         stored = self._stored(write.id)
-        if stored is None:
-            return False
-        if (noted := check_remove(write, stored, self.moment)) is None:
+        noted = None if stored is None else check_remove(write, stored, self.moment)
+        if noted is None:
             return False
         self.take_out(noted)
         return noted is write
@@ -138,14 +129,13 @@ class Batch:
         """Remove a record, and its texts from the history."""
         self._let_go(write.id)
         held = self.held.pop(write.id)
-        self.changes = [replace(each, before=None) if each.id == write.id else each for each in self.changes]
+        self.changes = [each._replace(before=None) if each.id == write.id else each for each in self.changes]
         self.counts[str(write.action), held.row[_KIND]] += 1
         self.blanked.add(write.id)
         self.dropping.add(write.id)
         self.quoting.pop(held.number, None)
-        self.changes.append(
-            ChangeRow(next(self.epochs), held.number, write.id, write.action, to_micros(write.at), write.source, None)
-        )
+        note = (write.id, str(write.action), to_micros(write.at), write.source, None)
+        self.changes.append(ChangeRow(next(self.epochs), held.number, *note))
         self.steps.append(("remove", (held.number,)))
         self.indexed[held.number] = None
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import ClosedError, StoreUnavailableError
 from memorist.records.scope import Reach
-from memorist.stores.postgres.libpq import Connection, is_direct, is_lost, is_unprepared, translated
+from memorist.stores.postgres.libpq import Connection, fetched, is_direct, is_lost, is_unprepared, translated
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.pool import Pool, persist
 from memorist.stores.postgres.preparing import prepare
@@ -129,15 +129,11 @@ class Connections:
             async with await plain() as first:
                 await first.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
                 await prepare(first, self.options)
-                await self._read_settings(first)
+                [(setting,)] = await fetched(first, "SHOW synchronous_commit")
+                self._commit = "on" if setting == "off" else setting  # a commit waits for the disk in any case
 
         await persist(prepared, time.monotonic() + self.options.busy_timeout)
         self._pool = Pool(connected, self.options.pool_size, self.options.busy_timeout, self.options.shown)
-
-    async def _read_settings(self, connection: Connection) -> None:
-        """Make commits wait for the disk, whatever the database's own setting."""
-        row = await (await connection.execute("SHOW synchronous_commit")).fetchone()
-        self._commit = "on" if row is None or row[0] == "off" else row[0]
 
     async def _finish(self) -> None:
         mine = asyncio.current_task()

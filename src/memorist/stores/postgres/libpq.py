@@ -25,23 +25,33 @@ if TYPE_CHECKING:
 else:
     Connection = Cursor = Any
 
-_BUSY = {
-    "53300": "the server has no connection left for this role or database; lower pool_size, raise max_connections, "
-    "or put a pooler in between",
-    "55P03": "another process held a lock for too long; try again",
-    "57014": "the server cancelled a statement that took too long; try again",
-    "40001": "another process changed the same rows at the same time; try again",
-    "40P01": "another process waited for the same locks; try again",
-}
-_TOO_LONG = "54000"
+_MEANINGS: Sequence[tuple[tuple[str, ...], type[MemoristError], str]] = (
+    (("53300",), StoreBusyError,
+     "{database}: the server has no connection left for this role or database; lower pool_size, raise max_connections, "
+     "or put a pooler in between"),
+    (("55P03",), StoreBusyError, "{database}: another process held a lock for too long; try again"),
+    (("57014",), StoreBusyError, "{database}: the server cancelled a statement that took too long; try again"),
+    (("40001",), StoreBusyError, "{database}: another process changed the same rows at the same time; try again"),
+    (("40P01",), StoreBusyError, "{database}: another process waited for the same locks; try again"),
+    (("54000",), InvalidInputError,
+     "tenant, user, session, id and key are too long together: PostgreSQL indexes some 2,700 bytes of them"),
+    (("53",), StoreFullError, "no room is left where {database} writes ({said}); free some, then repeat"),
+    (("XX001", "XX002"), StoreCorruptError, "{database} is damaged ({said}); restore a backup"),
+    (("42P01", "3F000", "42703", "42883"), SchemaError,
+     "tables of {database} are missing or another's ({said}); choose another schema"),
+    (("42501",), StoreUnavailableError, "the role lacks a right in {database}: {said}; grant it"),
+    (("25006",), StoreUnavailableError, "{database} only reads ({said}); name the primary server"),
+)  # fmt: skip
+"""For the codes that begin so: the error, and what it says."""
 _LOST = ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "08000", "08003", "08006")
 """What a server says last on a connection that it ends: it stops, starts, or its time-out for this state is over."""
+_TOO_MANY = "53300"
 _WAITED = ("55P03", "57014")
 _REFUSED = r"authentication failed|no password|pg_hba.conf|does not exist|(?<!during )SSL|certificate|translate host"
 _UNKNOWN = re.compile(r'invalid URI query parameter: "\w+"')
 _UNPREPARED = ("26000", "42P05", "0A000")
 _REASONS = (
-    (r"too many (clients|connections)|remaining connection slots", "53300"),
+    (r"too many (clients|connections)|remaining connection slots", _TOO_MANY),
     (r"authentication failed|no password supplied|pg_hba.conf", "name a user who may log in, and the right password"),
     (r'database ".*" does not exist', "create the database first: createdb NAME"),
     (r'role ".*" does not exist', "create the role first: createuser NAME"),
@@ -149,30 +159,17 @@ def translated(database: str) -> Iterator[None]:
 
 def raise_ours(error: "psycopg.Error", database: str) -> NoReturn:
     """Raise this package's error for one of psycopg's."""
-    code = error.sqlstate or ""
-    said = str(error).strip()
+    code, said = error.sqlstate or "", str(error).strip()
     if not code:
         for pattern, advice in _REASONS:
             if re.search(pattern, said, re.IGNORECASE):
-                if advice in _BUSY:
-                    raise StoreBusyError(f"{database}: {_BUSY[advice]}") from error
+                if advice == _TOO_MANY:
+                    code = advice
+                    break
                 raise StoreUnavailableError(f"{database} cannot be reached: {said}; {advice}") from error
-    if code in _BUSY:
-        raise StoreBusyError(f"{database}: {_BUSY[code]}") from error
-    if code == _TOO_LONG:
-        raise InvalidInputError(
-            "tenant, user, session, id and key are too long together: PostgreSQL indexes some 2,700 bytes of them"
-        ) from error
-    if code.startswith("53"):
-        raise StoreFullError(f"no room is left where {database} writes ({said}); free some, then repeat") from error
-    if code in ("XX001", "XX002"):
-        raise StoreCorruptError(f"{database} is damaged ({said}); restore a backup") from error
-    if code in ("42P01", "3F000", "42703", "42883"):
-        raise SchemaError(f"tables of {database} are missing or another's ({said}); choose another schema") from error
-    if code == "42501":
-        raise StoreUnavailableError(f"the role lacks a right in {database}: {said}; grant it") from error
-    if code == "25006":
-        raise StoreUnavailableError(f"{database} only reads ({said}); name the primary server") from error
+    for codes, kind, text in _MEANINGS:
+        if code.startswith(codes):
+            raise kind(text.format(database=database, said=said)) from error
     if not code or is_lost(error):
         raise StoreUnavailableError(f"the connection to {database} was lost ({said}); try again") from error
     raise StoreError(f"PostgreSQL could not do it in {database}: {said}") from error

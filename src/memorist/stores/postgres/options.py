@@ -1,15 +1,12 @@
 """The options in a ``postgresql://`` URL: the server, and how its tables are kept."""
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from memorist.errors import InvalidInputError, shown
-
-_NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
-_SWITCH = {"on": True, "off": False}
-_PURGES = ("delete", "vacuum", "full")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +66,13 @@ def parse_url(url: str, busy_timeout: float = 30.0) -> PostgresOptions:
     given: dict[str, Any] = {}
     rest = []
     for name, value in query:
-        if name in _READERS:
-            given[name] = _READERS[name](name, value)
-        else:
+        if name not in _OPTIONS:
             rest.append((name, value))
+            continue
+        allowed, expected, read = _OPTIONS[name]
+        if not re.fullmatch(allowed, value):
+            raise InvalidInputError(f"{name} must be {expected}, not {shown(value)}")
+        given[name] = read(value)
     conninfo = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(rest), ""))
     if not parts.netloc and not parts.path and not rest:  # nothing at all: libpq's own defaults, with its slashes
         conninfo = "postgresql://"
@@ -82,47 +82,17 @@ def parse_url(url: str, busy_timeout: float = 30.0) -> PostgresOptions:
     return PostgresOptions(conninfo=conninfo, busy_timeout=busy_timeout, **given)
 
 
-def _schema(name: str, value: str) -> str:
-    if not _NAME.fullmatch(value) or value.startswith("pg_"):
-        raise InvalidInputError(f"{name} must be a name of lower-case letters, digits and _, not {shown(value)}")
-    return value
+def _off_or_whole(value: str) -> int | None:
+    return None if value == "off" else int(value)
 
 
-def _whole(name: str, value: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,4}", value):
-        raise InvalidInputError(f"{name} must be a whole number, not {shown(value)}")
-    return int(value)
-
-
-def _one_or_more(name: str, value: str) -> int:
-    number = _whole(name, value)
-    if number < 1:
-        raise InvalidInputError(f"{name} must be 1 or more")
-    return number
-
-
-def _threshold(name: str, value: str) -> int | None:
-    return None if value == "off" else _whole(name, value)
-
-
-def _switch(name: str, value: str) -> bool:
-    if value not in _SWITCH:
-        raise InvalidInputError(f"{name} must be on or off, not {shown(value)}")
-    return _SWITCH[value]
-
-
-def _purge(name: str, value: str) -> str:
-    if value not in _PURGES:
-        raise InvalidInputError(f"{name} must be one of {', '.join(_PURGES)}, not {shown(value)}")
-    return value
-
-
-_READERS = {
-    "schema": _schema,
-    "pool_size": _one_or_more,
-    "prepare_threshold": _threshold,
-    "partitions": _whole,
-    "rls": _switch,
-    "hnsw": _switch,
-    "purge": _purge,
+_OPTIONS: Mapping[str, tuple[str, str, Callable[[str], Any]]] = {
+    "schema": (r"(?!pg_)[a-z_][a-z0-9_]{0,40}", "a name of lower-case letters, digits and _", str),
+    "pool_size": (r"(?!0+$)[0-9]{1,4}", "a whole number, 1 or more", int),
+    "prepare_threshold": (r"[0-9]{1,4}|off", "a whole number, or off", _off_or_whole),
+    "partitions": (r"[0-9]{1,4}", "a whole number", int),
+    "rls": (r"on|off", "on or off", "on".__eq__),
+    "hnsw": (r"on|off", "on or off", "on".__eq__),
+    "purge": (r"delete|vacuum|full", "one of delete, vacuum, full", str),
 }
+"""For each option the texts that are allowed, the same in words, and what reads one of them."""

@@ -32,7 +32,9 @@ async def prepare(connection: Connection, options: PostgresOptions) -> None:
             await _ensure_vector(connection, options)
             found = await _version(connection, options)  # another process may have been faster
             if found == 0:
-                await _ensure_schema(connection, options)
+                [(there,)] = await fetched(connection, "SELECT to_regnamespace(%s) IS NOT NULL", (options.schema,))
+                if not there:
+                    await connection.execute(f"CREATE SCHEMA {options.schema}".encode())
             for step in MIGRATIONS[found:]:
                 await step(connection, options)
             await put_meta(connection, options.schema, "version", str(len(MIGRATIONS)))
@@ -80,12 +82,6 @@ async def _version(connection: Connection, options: PostgresOptions) -> int:
             f"{len(MIGRATIONS)}); upgrade it: {install_command()}"
         )
     return found
-
-
-async def _ensure_schema(connection: Connection, options: PostgresOptions) -> None:
-    [(there,)] = await fetched(connection, "SELECT to_regnamespace(%s) IS NOT NULL", (options.schema,))
-    if not there:
-        await connection.execute(f"CREATE SCHEMA {options.schema}".encode())
 
 
 async def _ensure_vector(connection: Connection, options: PostgresOptions) -> None:

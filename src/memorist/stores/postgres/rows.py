@@ -78,11 +78,6 @@ def record_from(row: Sequence[Any], wall: Wall) -> Record:
     return record_of(plain, wall)
 
 
-def load_row(text: str | None, wall: Wall) -> Record | None:
-    """Return the record that `dump_record` wrote; None for None."""
-    return None if text is None else record_from(json.loads(text), wall)
-
-
 def vector_from(blob: bytes | None) -> Vector | None:
     """Return the vector that PostgreSQL sent: two numbers of 16 bits, then the values, big-endian."""
     return None if blob is None else np.frombuffer(blob, ">f4", offset=4).astype(np.float32)

@@ -46,12 +46,7 @@ async def send(connection: Connection, schema: str, batches: Sequence[Batch]) ->
             f"INSERT INTO {schema}.quotes SELECT * FROM unnest({given}) ON CONFLICT DO NOTHING".encode(),
             columns_of(quoting),
         )
-    changes = [
-        (name[batch.wall], each.epoch, each.number, each.id, str(each.action), each.at, each.source, each.before)
-        for batch in batches
-        for each in batch.changes
-    ]
-    for some in _chunks(changes):
+    for some in _chunks([(name[batch.wall], *each) for batch in batches for each in batch.changes]):
         await cursor.execute(*_bulk(schema, "changes", _CHANGES, tenant, some, update=False))
     indexed = [(batch.wall, number, write) for batch in batches for number, write in batch.indexed.items()]
     # before the index is written, which overwrites what this statement subtracts
@@ -80,26 +75,15 @@ _RECORDS = {
     "epoch": "bigint",
 }  # fmt: skip
 _CHANGES = {
-    "epoch": "bigint",
-    "number": "bigint",
-    "id": "text",
-    "action": "text",
-    "at": "bigint",
-    "source": "text",
+    "epoch": "bigint", "number": "bigint", "id": "text", "action": "text", "at": "bigint", "source": "text",
     "before": "text",
-}
+}  # fmt: skip
 _INDEXED = {"number": "bigint", "terms": "text", "vector": "vector", "marks": "text"}
 _WORDS = {"number": "bigint", "length": "int", "terms": "tsvector"}
 
 
 def _bulk(
-    schema: str,
-    table: str,
-    columns: Mapping[str, str],
-    tenant: str,
-    rows: Sequence[Sequence[Any]],
-    *,
-    update: bool = True,
+    schema: str, table: str, columns: Mapping[str, str], tenant: str, rows: Sequence[Sequence[Any]], update: bool = True
 ) -> tuple[bytes, list[Any]]:
     """Return the statement that stores rows of (user's name, then `columns`), and its values: a list for each column.
 

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,10 +40,10 @@ from memorist.stores.postgres.copying import copy_out
 from memorist.stores.postgres.grouping import Call, Grouping, Outcome
 from memorist.stores.postgres.libpq import Connection
 from memorist.stores.postgres.options import PostgresOptions
-from memorist.stores.postgres.rows import BEHIND, SELECTED, load_row, record_from, vector_from
+from memorist.stores.postgres.rows import BEHIND, SELECTED, record_from, vector_from
 from memorist.stores.postgres.schema import index_vectors, put_meta, read_meta
 from memorist.stores.rows import name_of
-from memorist.stores.rules import history_of
+from memorist.stores.rules import check_fingerprint, history_of
 from memorist.stores.searching import Search
 from memorist.stores.sql import Sql
 
@@ -151,7 +152,19 @@ class PostgresStore(Store):
             await self._purge(each, act, named=False)
         count = await self._purge(wall, act, named=True)
         if self.options.purge != "delete":
-            await self._scrub({each.tenant for each in (wall, *more)})
+            # Reclaim the space of deleted rows and renew the planner's samples of values.
+            connections, tables = self._connections, (self._schema, list(queries.PURGED))
+            parts = [(queries.PARTS, (*tables, tenant)) for tenant in {each.tenant for each in (wall, *more)}]
+            analyzed, *found = await self._read(EVERYTHING, (queries.ANALYZED, tables), *parts)
+            keys = {name: key for rows in found for name, key in rows}
+            full = self.options.purge == "full"
+            for name, key in keys.items() if full else ():
+                # VACUUM FULL runs outside of transactions, so no time-out would end its wait, nor that of others.
+                await self._upkeep(methodcaller("execute", f"CLUSTER {self._schema}.{name} USING {key}".encode()))
+            how = "ANALYZE" if full else "VACUUM (ANALYZE)"
+            statements = [f"{how} {self._schema}.{name}" for name in keys]
+            statements += [f"ANALYZE {self._schema}.{name}" for (name,) in analyzed]
+            await connections.run(lambda: connections.outside(*statements), whole=True)
         return count
 
     async def _purge(self, wall: Wall, act: Act | None, *, named: bool) -> Counter[str]:
@@ -162,20 +175,6 @@ class PostgresStore(Store):
 
     async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
         return await self._upkeep(lambda connection: searching.search(connection, self.options, wall, texts))
-
-    async def _scrub(self, tenants: Collection[str]) -> None:
-        """Reclaim the space of deleted rows and renew the planner's samples of values."""
-        connections, tables = self._connections, (self._schema, list(queries.PURGED))
-        parts = [(queries.PARTS, (*tables, tenant)) for tenant in tenants]
-        analyzed, *found = await self._read(EVERYTHING, (queries.ANALYZED, tables), *parts)
-        keys = {name: key for rows in found for name, key in rows}
-        full = self.options.purge == "full"
-        for name, key in keys.items() if full else ():
-            await self._upkeep(partial(_rewrite, table=f"{self._schema}.{name}", key=key))
-        how = "ANALYZE" if full else "VACUUM (ANALYZE)"
-        statements = [f"{how} {self._schema}.{name}" for name in keys]
-        statements += [f"ANALYZE {self._schema}.{name}" for (name,) in analyzed]
-        await connections.run(lambda: connections.outside(*statements), whole=True)
 
     # --- reading ---------------------------------------------------------------------------------------
 
@@ -233,7 +232,7 @@ class PostgresStore(Store):
         asked = (*name_of(wall), id)
         rows, now_there = await self._read(wall.reach, (past, asked), (current, asked))
         present = record_from(now_there[0], wall) if now_there else None
-        return history_of(id, rows, lambda text: load_row(text, wall), present, self._clock())
+        return history_of(id, rows, partial(record_from, wall=wall), present, self._clock())
 
     # --- what ranking reads ----------------------------------------------------------------------------
 
@@ -332,7 +331,7 @@ class PostgresStore(Store):
             if await read_meta(connection, schema, "fingerprint") is None:
                 await put_meta(connection, schema, "fingerprint", fingerprint, replace=False)
                 await put_meta(connection, schema, "dimensions", str(dimensions), replace=False)
-            await writes.check_fingerprint(connection, schema, fingerprint)
+            check_fingerprint(await read_meta(connection, schema, "fingerprint"), fingerprint)
             if self.options.hnsw:
                 await index_vectors(connection, self.options, dimensions)
 
@@ -368,9 +367,3 @@ class PostgresStore(Store):
             if self.options.hnsw:
                 await self._upkeep(lambda connection: index_vectors(connection, self.options, dimensions))
         return done
-
-
-async def _rewrite(connection: Connection, *, table: str, key: str) -> None:
-    """Write a table anew without its deleted rows, in the order of its key."""
-    # VACUUM FULL runs outside of transactions, so no time-out would end its wait for an open one, nor that of others.
-    await connection.execute(f"CLUSTER {table} USING {key}".encode())

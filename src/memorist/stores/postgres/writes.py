@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from memorist.audit.log import Act, Counts
 from memorist.errors import ConflictError, EmbedderMismatchError
@@ -45,10 +44,15 @@ async def carry_out(
     `fingerprint` is that of their vectors.
     """
     await keep_vectors(connection, schema)
-    stored = await _fingerprint(connection, schema)
+    stored = await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = 'fingerprint'".encode())
     quoted = await _quoted(connection, schema, calls, clock())
     batches = await _locked(connection, schema, calls, clock(), quoted)
-    drawn = {call: ids for call in calls if (ids := await _drawn(connection, schema, call, clock()))}
+    drawn = {}
+    for call in calls:
+        if ids := rules.removed_alone(call.writes):
+            condition, values = sql_of(Filter(derived_from=ids, superseded=True), clock())
+            query = f"SELECT id FROM {schema}.records WHERE {BEHIND} AND {condition}"
+            drawn[call] = [id for (id,) in await fetched(connection, query, (*name_of(call.wall), *values))]
     found, outcomes, several = await stored.fetchone(), list[Outcome](), len(calls) > 1
     noted: list[tuple[Act | None, Wall, Counts]] = []
     for call in calls:
@@ -60,7 +64,7 @@ async def carry_out(
         try:
             rules.check_alone(call.writes, drawn.get(call, ()))
             if any(isinstance(each, Put) and each.vector is not None for each in call.writes):
-                _check_fingerprint(found, fingerprint)
+                rules.check_fingerprint(None if found is None else found[0], fingerprint)
             outcomes.append(
                 [attempt.put(each) if isinstance(each, Put) else attempt.remove(each) for each in call.writes]
             )
@@ -79,19 +83,6 @@ async def carry_out(
     for act, wall, counts in noted:
         await append(connection, schema, act, clock, wall, counts)
     return outcomes, _stored(schema, (changed[-1].wall, changed[-1].changes[-1]) if changed else None)
-
-
-async def check_fingerprint(connection: Connection, schema: str, fingerprint: str) -> None:
-    """Refuse vectors of another embedder: another process may have reindexed the store."""
-    _check_fingerprint(await (await _fingerprint(connection, schema)).fetchone(), fingerprint)
-
-
-async def _fingerprint(connection: Connection, schema: str) -> Cursor:
-    return await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = 'fingerprint'".encode())
-
-
-def _check_fingerprint(row: tuple[Any, ...] | None, fingerprint: str | None) -> None:
-    rules.check_fingerprint(None if row is None else row[0], fingerprint)
 
 
 def _lock(schema: str, wall: Wall) -> int:
@@ -171,15 +162,6 @@ async def _locked(
     return {wall: Batch(wall, moment, held[wall.user or ""], epochs, next(epochs), quoted=quoted) for wall in walls}
 
 
-async def _drawn(connection: Connection, schema: str, call: Call, moment: datetime) -> Sequence[str]:
-    """Return the records that were derived from those that a call removes together with their derived records."""
-    if not (ids := rules.removed_alone(call.writes)):
-        return ()
-    condition, values = sql_of(Filter(derived_from=ids, superseded=True), moment)
-    query = f"SELECT id FROM {schema}.records WHERE {BEHIND} AND {condition}"
-    return [id for (id,) in await fetched(connection, query, (*name_of(call.wall), *values))]
-
-
 async def _quoted(
     connection: Connection, schema: str, calls: Sequence[Call], moment: datetime
 ) -> Collection[tuple[Wall, str]]:
@@ -251,7 +233,7 @@ def _stored(schema: str, last: tuple[Wall, ChangeRow] | None) -> Settled:
         if await lock_wall(connection, schema, wall) is None:
             return False
         query = f"SELECT 1 FROM {schema}.changes WHERE {BEHIND} AND epoch = %s AND id = %s AND action = %s AND at = %s"
-        values = (*name_of(wall), change.epoch, change.id, str(change.action), change.at)
+        values = (*name_of(wall), change.epoch, change.id, change.action, change.at)
         return await first_of(connection, query, values) is not None
 
     return stored

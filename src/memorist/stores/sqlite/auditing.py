@@ -1,18 +1,14 @@
 """The audit log in the file: one row for each entry, appended in the transaction of the change."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any
-
 import apsw
 
 from memorist.audit.log import Act, AuditEntry, Counts, Mode, hash_of, text_of
 from memorist.records.scope import Wall
 from memorist.records.times import Clock
 from memorist.stores.audit import AuditLog, entry_of
-from memorist.stores.sqlite.rows import query_all, query_one
+from memorist.stores.sqlite.rows import Run, query_all, query_one
 from memorist.stores.sqlite.writes import find_wall
 
-_Run = Callable[[Callable[[apsw.Connection], Any]], Awaitable[Any]]
 _MODE = "SELECT ifnull((SELECT value FROM meta WHERE name = 'audit'), 'off')"
 _LAST = "SELECT number, entry, hash FROM audit ORDER BY number DESC LIMIT 1"
 
@@ -38,12 +34,11 @@ class SQLiteAudit(AuditLog):
         clock: returns the present.
     """
 
-    def __init__(self, read: _Run, write: _Run, clock: Clock) -> None:
+    def __init__(self, read: Run, write: Run, clock: Clock) -> None:
         self._read, self._write, self._clock = read, write, clock
 
     async def mode(self) -> Mode:
-        found: Mode = await self._read(lambda connection: connection.execute(_MODE).get)
-        return found
+        return await self._read(lambda connection: connection.execute(_MODE).get)
 
     async def switch(self, mode: Mode, act: Act) -> None:
         def work(connection: apsw.Connection) -> None:
@@ -73,13 +68,11 @@ class SQLiteAudit(AuditLog):
             ours = query.format(" AND entry ->> '$.wall' = ?3")
             return [entry_of(row) for row in query_all(connection, ours, (after, limit, find_wall(connection, wall)))]
 
-        found: list[AuditEntry] = await self._read(work)
-        return found
+        return await self._read(work)
 
     async def last(self) -> AuditEntry | None:
         def work(connection: apsw.Connection) -> AuditEntry | None:
             row = query_one(connection, _LAST, ())
             return None if row is None else entry_of(row)
 
-        found: AuditEntry | None = await self._read(work)
-        return found
+        return await self._read(work)

@@ -59,7 +59,8 @@ def _test(column: str, test: Comparison) -> Sql:
     if test.operator == "exists":
         return f"(json_type({column}, ?) IS NOT NULL)", [path]
     if test.operator in _OPERATORS:
-        sql, values = _compared(_OPERATORS[test.operator], test.value)
+        types = "('text')" if isinstance(test.value, str) else "('integer', 'real')"
+        sql, values = f"(found.type IN {types} AND found.atom {_OPERATORS[test.operator]} ?)", [test.value]
     else:
         sql, values = _equal(test.value if test.operator == "in" else (test.value,))
     # json_each yields a list's elements, or the value itself; mappings are excluded.
@@ -90,8 +91,3 @@ def _equal(values: Iterable[Any]) -> Sql:
     ]
     chosen = [part for part, some in zip(parts, (plain, texts, numbers), strict=True) if some]
     return joined(chosen, " OR ", "false")
-
-
-def _compared(operator: str, value: Any) -> Sql:
-    types = "('text')" if isinstance(value, str) else "('integer', 'real')"
-    return f"(found.type IN {types} AND found.atom {operator} ?)", [value]

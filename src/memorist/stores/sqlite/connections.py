@@ -250,15 +250,12 @@ class Connections:
         self._writer.join()
         self._workers.shutdown()
         with operation():
-            self._disconnect()
-
-    def _disconnect(self) -> None:
-        # the log does not belong to the file that is there now
-        if self._presence is not None and not self._presence.may_merge():
-            for connection in (*self._idle, self._writing):
-                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        self._drop_idle()
-        self._writing.close()
+            # the log does not belong to the file that is there now
+            if self._presence is not None and not self._presence.may_merge():
+                for connection in (*self._idle, self._writing):
+                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            self._drop_idle()
+            self._writing.close()
 
     def _drop_idle(self) -> None:
         while True:
@@ -271,29 +268,21 @@ class Connections:
         while (job := self._jobs.get()) is not None:
             batch, last = self._take_waiting(job)
             with operation():
-                self._work_off(batch)
+                if shared := [each for each in batch if not each.alone]:
+                    self._commit(shared)
+                for each in batch:
+                    if each.alone:
+                        self._run_alone(each)
+                if self._log_pages >= _LOG_PAGES:  # checkpoint once the callers were answered
+                    with suppress(apsw.Error, StoreError):  # nothing is lost, and the next commit tries again
+                        self._check_files()
+                        self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             if last:
                 return
-
-    def _work_off(self, batch: list[_Job]) -> None:
-        shared = [each for each in batch if not each.alone]
-        if shared:
-            self._commit(shared)
-        for each in batch:
-            if each.alone:
-                self._run_alone(each)
-        self._checkpoint()
 
     def _note_log(self, _connection: apsw.Connection, _database: str, pages: int) -> int:
         self._log_pages = pages
         return apsw.SQLITE_OK
-
-    def _checkpoint(self) -> None:
-        """Copy a long log into the database file, after the callers of its writes were answered."""
-        if self._log_pages >= _LOG_PAGES:
-            with suppress(apsw.Error, StoreError):  # nothing is lost, and the next commit tries again
-                self._check_files()
-                self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def _take_waiting(self, first: _Job) -> tuple[list[_Job], bool]:
         """Return the waiting jobs, up to one that must run alone, and whether the end marker was among them.

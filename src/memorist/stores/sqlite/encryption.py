@@ -54,8 +54,11 @@ def connect(path: Path | None, key: Key | None, *, flags: int = _OPEN, immutable
         MissingExtraError: a key is given, and SQLite has no cipher.
         StoreUnavailableError: the file is open in this process by another name.
     """
-    if key is not None:
-        _check_cipher()
+    if key is not None and not hasattr(apsw, "mc_version"):
+        raise MissingExtraError(
+            "an encrypted file needs apsw-sqlite3mc in the place of apsw; "
+            "run: pip install --force-reinstall --no-deps apsw-sqlite3mc"
+        )
     if path is not None and flags & apsw.SQLITE_OPEN_CREATE:
         _make(path)
     connection = apsw.Connection(":memory:") if path is None else _Connection(path, flags, immutable=immutable)
@@ -133,11 +136,3 @@ def _opens(path: Path, key: Key | None) -> bool:
 def _raw(key: Key) -> str:
     """Return the key in the cipher's form for raw keys; it would derive a key from anything else."""
     return f"raw:{key.reveal()}"
-
-
-def _check_cipher() -> None:
-    if not hasattr(apsw, "mc_version"):
-        raise MissingExtraError(
-            "an encrypted file needs apsw-sqlite3mc in the place of apsw; "
-            "run: pip install --force-reinstall --no-deps apsw-sqlite3mc"
-        )

@@ -48,13 +48,11 @@ class Presence:
             StoreUnavailableError: writes to the connection would be lost.
         """
         for name, inode in self._inodes.items():
-            try:
-                found = os.lstat(name)
-            except FileNotFoundError:
-                raise self._fault(name, "was deleted") from None
+            if (found := _found(name)) is None:
+                raise self._fault(name, "was deleted")
             if (found.st_dev, found.st_ino) != inode:
                 raise self._fault(name, "was replaced")
-        state = _State(found.st_size, found.st_mtime_ns)  # the database comes last
+            state = _State(found.st_size, found.st_mtime_ns)  # the database comes last
         if connection is not None and state != self._state:
             self._judge(connection, state)
 
@@ -63,17 +61,13 @@ class Presence:
 
         This is allowed if all files exist, or if the log was deleted and the file is unchanged.
         """
-        for name, inode in self._inodes.items():
-            try:
-                found = os.lstat(name)
-            except FileNotFoundError:
-                if name == str(self._path):
-                    return False
-            else:
-                if (found.st_dev, found.st_ino) != inode:
-                    return False
-        there = all(Path(name).exists() for name in self._inodes)
-        return there or _State(found.st_size, found.st_mtime_ns) == self._state
+        there = {name: _found(name) for name in self._inodes}
+        database = there[str(self._path)]
+        if database is None or any(
+            found is not None and (found.st_dev, found.st_ino) != self._inodes[name] for name, found in there.items()
+        ):
+            return False
+        return None not in there.values() or _State(database.st_size, database.st_mtime_ns) == self._state
 
     def _judge(self, connection: apsw.Connection, state: _State) -> None:
         """Accept the changes that a checkpoint makes to the file, and no others."""
@@ -92,6 +86,13 @@ class Presence:
             f"{name} {what} while it was open, so nothing more is stored. What this memory held can still be read: "
             "save it with `export`, close it, put the file right, and open it again"
         )
+
+
+def _found(name: str) -> os.stat_result | None:
+    try:
+        return os.lstat(name)
+    except FileNotFoundError:
+        return None
 
 
 class Frozen:

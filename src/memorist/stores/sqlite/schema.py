@@ -220,7 +220,12 @@ def migrate(
         found = _version(connection, path, len(steps))  # another process may have migrated it meanwhile
         if 0 < found < len(steps) and path is not None:
             kept = path.with_name(f"{path.name}.v{found}.bak")
-            _back_up(path, kept, key)
+            with (  # the committed state: this transaction has written nothing yet
+                connect(path, key, flags=apsw.SQLITE_OPEN_READONLY) as old,
+                connect(kept, key) as new,
+                new.backup("main", old, "main") as copy,
+            ):
+                copy.step()
         for step in steps[found:]:
             step(connection)
         connection.execute(f"PRAGMA user_version = {len(steps)}")
@@ -244,13 +249,3 @@ def _version(connection: apsw.Connection, path: Path | None, latest: int) -> int
             f"upgrade it: {install_command()}"
         )
     return found
-
-
-def _back_up(source: Path, target: Path, key: Key | None) -> None:
-    """Copy the committed state; the migration's own transaction has written nothing yet."""
-    with (
-        connect(source, key, flags=apsw.SQLITE_OPEN_READONLY) as old,
-        connect(target, key) as new,
-        new.backup("main", old, "main") as copy,
-    ):
-        copy.step()

@@ -1,9 +1,8 @@
 """Search indexes kept in the file: one row for each segment, read straight into an array."""
 
 import zlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import apsw
 import numpy as np
@@ -13,12 +12,11 @@ from memorist.records.scope import Wall
 from memorist.stores.base import Entry
 from memorist.stores.segments import KeptIndex, Segments, SegmentSpan
 from memorist.stores.sqlite.entries import entries_between, state_of
-from memorist.stores.sqlite.rows import query_all, query_one
+from memorist.stores.sqlite.rows import Run, query_all, query_one
 from memorist.stores.sqlite.writes import find_wall
 
 _HEAD = "stamp, generation, form, epoch"
 _SPAN = "id, first, last, ifnull(length(data), 0), checksum"
-_Run = Callable[[Callable[[apsw.Connection], Any]], Awaitable[Any]]
 
 
 class SQLiteSegments(Segments):
@@ -30,7 +28,7 @@ class SQLiteSegments(Segments):
         folder: of the file; None where it is encrypted.
     """
 
-    def __init__(self, read: _Run, write: _Run, folder: Path | None) -> None:
+    def __init__(self, read: Run, write: Run, folder: Path | None) -> None:
         self.folder = folder
         self._read = read
         self._write = write
@@ -48,8 +46,7 @@ class SQLiteSegments(Segments):
                 stamp, generation, form, epoch if generation == current else 0, [SegmentSpan(*row) for row in rows]
             )
 
-        kept: KeptIndex | None = await self._read(work)
-        return kept
+        return await self._read(work)
 
     async def read(self, span: SegmentSpan) -> NDArray[np.uint8] | None:
         def work(connection: apsw.Connection) -> NDArray[np.uint8] | None:
@@ -63,14 +60,10 @@ class SQLiteSegments(Segments):
                 return None
             return data if zlib.crc32(data.data) == span.checksum else None
 
-        data: NDArray[np.uint8] | None = await self._read(work)
-        return data
+        return await self._read(work)
 
     async def entries(self, wall: Wall, span: SegmentSpan) -> list[Entry]:
-        found: list[Entry] = await self._read(
-            lambda connection: entries_between(connection, wall, span.first, span.last)
-        )
-        return found
+        return await self._read(lambda connection: entries_between(connection, wall, span.first, span.last))
 
     async def begin(self, wall: Wall, generation: str, form: str, known: int | None, *, anew: bool) -> int | None:
         def work(connection: apsw.Connection) -> int | None:
@@ -88,8 +81,7 @@ class SQLiteSegments(Segments):
             ).get
             return new
 
-        stamp: int | None = await self._write(work)
-        return stamp
+        return await self._write(work)
 
     async def put(
         self, wall: Wall, stamp: int, epoch: int, span: tuple[int, int], data: bytes, replaced: Sequence[SegmentSpan]
@@ -112,8 +104,7 @@ class SQLiteSegments(Segments):
             )
             return SegmentSpan(connection.last_insert_rowid(), *span, len(data), checksum)
 
-        written: SegmentSpan | None = await self._write(work)
-        return written
+        return await self._write(work)
 
     async def end(self, wall: Wall, stamp: int, epoch: int) -> bool:
         def work(connection: apsw.Connection) -> bool:
@@ -123,8 +114,7 @@ class SQLiteSegments(Segments):
             connection.execute("UPDATE kept_indexes SET epoch = ? WHERE wall = ?", (epoch, wall_id))
             return True
 
-        ended: bool = await self._write(work)
-        return ended
+        return await self._write(work)
 
 
 def _holds(connection: apsw.Connection, wall_id: int | None, stamp: int) -> bool:

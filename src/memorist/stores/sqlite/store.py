@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from memorist.records.times import Clock, now, to_micros
 from memorist.stores.audit import AuditLog
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Wanted, Write
 from memorist.stores.keys import Key, read_key
-from memorist.stores.rows import COLUMNS, load_record, record_of
+from memorist.stores.rows import COLUMNS, record_of
 from memorist.stores.rules import history_of
 from memorist.stores.searching import Search
 from memorist.stores.segments import Segments
@@ -107,22 +108,21 @@ class SQLiteStore(Store):
     def _connect(self) -> None:
         with self._opening:
             if self._open is None:
-                self._open = self._connected()
-
-    def _connected(self) -> Connections:
-        if self.path is not None:
-            if self.path.is_dir():
-                raise StoreUnavailableError(f"{self.path} is a folder; name a file")
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreUnavailableError(f"the folder of {self.path} cannot be made: {error}") from error
-        if self._key_from is not None:
-            self._key = read_key(self._key_from)
-        opened = Connections(self.path, self._busy_timeout, self._key)
-        if self.path is not None:
-            log.info("opened %s, %s", self.path, "which is encrypted" if self._key else "which is not encrypted")
-        return opened
+                if self.path is not None:
+                    if self.path.is_dir():
+                        raise StoreUnavailableError(f"{self.path} is a folder; name a file")
+                    try:
+                        self.path.parent.mkdir(parents=True, exist_ok=True)
+                    except OSError as error:
+                        raise StoreUnavailableError(f"the folder of {self.path} cannot be made: {error}") from error
+                if self._key_from is not None:
+                    self._key = read_key(self._key_from)
+                opened = Connections(self.path, self._busy_timeout, self._key)
+                if self.path is not None:
+                    log.info(
+                        "opened %s, %s", self.path, "which is encrypted" if self._key else "which is not encrypted"
+                    )
+                self._open = opened
 
     async def close(self) -> None:
         connections, self._open = self._open, None
@@ -147,7 +147,7 @@ class SQLiteStore(Store):
                 if kind is not None:
                     counts[str(each.action), kind] += 1
             auditing.append(connection, act, self._clock, wall.tenant, wall_id, counts)
-            self._note_each(connection, act, Action.FORGOTTEN, dropped)
+            self._note(connection, act, Action.FORGOTTEN, dropped)
             return done
 
         return await self._write(work)
@@ -160,35 +160,20 @@ class SQLiteStore(Store):
         def work(connection: apsw.Connection) -> int:
             dropped = writes.Dropped()
             removed = writes.remove_passing(connection, wall, passing, at, source, dropped)
-            wall_id = writes.find_wall(connection, wall)
-            self._note(connection, act, wall.tenant, wall_id, Action.FORGOTTEN, removed)
-            self._note_each(connection, act, Action.FORGOTTEN, dropped)
+            self._note(connection, act, Action.FORGOTTEN, {writes.find_wall(connection, wall): removed})
+            self._note(connection, act, Action.FORGOTTEN, dropped)
             return removed.total()
 
         return await self._write(work)
 
     def _note(
-        self,
-        connection: apsw.Connection,
-        act: Act | None,
-        tenant: str,
-        wall_id: int | None,
-        what: str,
-        kinds: Counter[str],
-        *,
-        named: bool = False,
+        self, connection: apsw.Connection, act: Act | None, what: str, walls: Mapping[int | None, Counter[str]]
     ) -> None:
-        """Append what happened behind a wall to the audit log; of a wall that was `named`, even if nothing did."""
-        counts = Counts({(str(what), kind): count for kind, count in kinds.items()})
-        auditing.append(connection, act, self._clock, tenant, wall_id, (counts or None) if named else counts)
-
-    def _note_each(
-        self, connection: apsw.Connection, act: Act | None, what: str, walls: Mapping[int, Counter[str]]
-    ) -> None:
-        """Append what happened behind each of some walls, by their numbers, to the audit log."""
+        """Append what happened behind each of some walls, by their ids in the file, to the audit log."""
         for wall_id, kinds in walls.items():
             tenant = connection.execute("SELECT tenant FROM walls WHERE id = ?", (wall_id,)).get
-            self._note(connection, act, tenant, wall_id, what, kinds)
+            counts = Counts({(str(what), kind): count for kind, count in kinds.items()})
+            auditing.append(connection, act, self._clock, tenant, wall_id, counts)
 
     async def get(self, wall: Wall, ids: Sequence[str]) -> list[Record]:
         def work(connection: apsw.Connection) -> list[Record]:
@@ -254,7 +239,7 @@ class SQLiteStore(Store):
             )
             now_there = query_one(connection, f"SELECT {COLUMNS} FROM records WHERE wall = ? AND id = ?", row)
             present = None if now_there is None else record_of(now_there, wall)
-            return history_of(id, rows, lambda text: load_record(text, wall), present, self._clock())
+            return history_of(id, rows, partial(record_of, wall=wall), present, self._clock())
 
         return await self._read(work)
 
@@ -323,8 +308,8 @@ class SQLiteStore(Store):
         def work(connection: apsw.Connection) -> int:
             dropped = writes.Dropped()
             removed = writes.remove_expired(connection, now, tenant, dropped)
-            self._note_each(connection, act, Action.EXPIRED, removed)
-            self._note_each(connection, act, Action.FORGOTTEN, dropped)
+            self._note(connection, act, Action.EXPIRED, removed)
+            self._note(connection, act, Action.FORGOTTEN, dropped)
             return sum(kinds.total() for kinds in removed.values())
 
         return await self._write(work)
@@ -334,8 +319,10 @@ class SQLiteStore(Store):
             wall_id = writes.find_wall(connection, each)
             dropped = writes.Dropped()
             removed = writes.purge(connection, each, self._clock(), dropped)
-            self._note(connection, act, each.tenant, wall_id, "purged", removed, named=each is wall)
-            self._note_each(connection, act, Action.FORGOTTEN, dropped)
+            counts = Counts({("purged", kind): count for kind, count in removed.items()})
+            noted = (counts or None) if each is wall else counts  # of the wall that was named, even if it was empty
+            auditing.append(connection, act, self._clock, each.tenant, wall_id, noted)
+            self._note(connection, act, Action.FORGOTTEN, dropped)
             return removed
 
         def work(connection: apsw.Connection) -> Counter[str]:

@@ -45,7 +45,7 @@ def check_fingerprint(connection: apsw.Connection, fingerprint: str | None) -> N
     rules.check_fingerprint(connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").get, fingerprint)
 
 
-class Dropped(dict[int, Counter[str]]):
+class Dropped(dict[int | None, Counter[str]]):
     """How many records of each kind were removed because they quoted a removed record, by the number of their wall."""
 
 
@@ -186,10 +186,10 @@ EXPIRED = "expires_at <= ?1 AND (?2 IS NULL OR wall IN (SELECT id FROM walls WHE
 
 def remove_expired(
     connection: apsw.Connection, moment: datetime, tenant: str | None, dropped: Dropped
-) -> Mapping[int, Counter[str]]:
+) -> Mapping[int | None, Counter[str]]:
     """Remove every expired record, of one tenant or all; return how many of each kind, by the number of the wall."""
     query = f"SELECT wall, number, id, kind FROM records WHERE {EXPIRED}"
-    removed: dict[int, Counter[str]] = {}
+    removed: dict[int | None, Counter[str]] = {}
     for wall_id, number, id, kind in query_all(connection, query, (to_micros(moment), tenant)):
         if _remove(connection, wall_id, number, Remove(id, Action.EXPIRED, moment), dropped):
             removed.setdefault(wall_id, Counter())[kind] += 1
