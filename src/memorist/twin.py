@@ -225,7 +225,9 @@ def _blocking_constructor(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(function)
-    lazy = {each.name for each in signature.parameters.values() if _is_lazy(each.annotation)}
+    hints = {each.name: (each.annotation, *get_args(each.annotation)) for each in signature.parameters.values()}
+    # Where the asynchronous method takes an asynchronous iterator, the twin's caller has a plain one.
+    lazy = {name for name, kinds in hints.items() if any(get_origin(each) is AsyncIterator for each in kinds)}
     asynchronous = inspect.iscoroutinefunction(function)
     generating = inspect.isasyncgenfunction(function)
 
@@ -234,7 +236,9 @@ def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:
         if lazy:  # only in this case, because the check takes a tenth of the time of a short call
             bound = signature.bind(self._async, *args, **kwargs)
             for name in lazy & bound.arguments.keys():
-                bound.arguments[name] = _asynchronous(bound.arguments[name])
+                items = bound.arguments[name]
+                if isinstance(items, Iterable) and not isinstance(items, AsyncIterable | list | tuple | str):
+                    bound.arguments[name] = _pull(iter(items))  # the loop is not held up by reading it
             args, kwargs = bound.args[1:], bound.kwargs
         given = {name: _inward(value) for name, value in kwargs.items()}
         call = functools.partial(function, self._async, *map(_inward, args), **given)
@@ -243,18 +247,6 @@ def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:
         return _outward(run(call) if asynchronous else call())
 
     return method
-
-
-def _is_lazy(annotation: Any) -> bool:
-    """Whether a parameter may be given an asynchronous iterator; the twin's caller has a plain one."""
-    return any(get_origin(each) is AsyncIterator for each in (annotation, *get_args(annotation)))
-
-
-def _asynchronous(items: Any) -> Any:
-    """Return `items` so that the loop can read them without being held up."""
-    if isinstance(items, Iterable) and not isinstance(items, AsyncIterable | list | tuple | str):
-        return _pull(iter(items))
-    return items
 
 
 def _inward(value: Any) -> Any:

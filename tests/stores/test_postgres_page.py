@@ -12,7 +12,7 @@ from inside import core_of
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.stores.postgres import PostgresOptions, parse_url
-from memorist.stores.postgres.options import _READERS
+from memorist.stores.postgres.options import _OPTIONS
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -73,7 +73,7 @@ async def test_the_program(server: "Server", capsys: pytest.CaptureFixture[str])
 
 def test_every_parameter_is_on_the_page_with_its_default(server: "Server") -> None:
     told = dict(re.findall(r"^\| `(\w+)` \| `?(\w+)`? \|", PAGE, re.MULTILINE))
-    assert told.keys() == _READERS.keys()
+    assert told.keys() == _OPTIONS.keys()
     given = parse_url(server.url() + "?" + "&".join(f"{name}={value}" for name, value in told.items()))
     assert given == PostgresOptions(conninfo=given.conninfo)
 

@@ -61,25 +61,21 @@ class NatsBus(Bus):
             raise missing_extra("nats-py", "nats") from error
         client = Client()
         try:
-            await self._connect(client)
+            connecting = asyncio.ensure_future(client.connect(self._servers, error_cb=self._report, **self._options))
+            try:
+                await asyncio.wait_for(asyncio.shield(connecting), self._connect_timeout)
+            except BaseException:
+                # in Python 3.11, the awaited task may end at the same time, and its result wins over the time-out
+                while not connecting.done():
+                    connecting.cancel()
+                    await asyncio.sleep(0)
+                await asyncio.gather(client.close(), return_exceptions=True)
+                raise
         except (OSError, TimeoutError, nats.errors.Error, ValueError) as error:
             # It retries until the time-out; the callback has received the reason.
             reason = (self._refusal or "it does not answer") if isinstance(error, TimeoutError) else _said(error)
             raise BusError(f"no NATS server can be reached at {self}: {reason}") from error
         self._client = client
-
-    async def _connect(self, client: Client) -> None:
-        """Connect within the time-out, or leave no connection behind."""
-        connecting = asyncio.ensure_future(client.connect(self._servers, error_cb=self._report, **self._options))
-        try:
-            await asyncio.wait_for(asyncio.shield(connecting), self._connect_timeout)
-        except BaseException:
-            # in Python 3.11, the awaited task may end at the same time, and its result wins over the time-out
-            while not connecting.done():
-                connecting.cancel()
-                await asyncio.sleep(0)
-            await asyncio.gather(client.close(), return_exceptions=True)
-            raise
 
     async def close(self) -> None:
         client = self._client

@@ -1,12 +1,10 @@
 """What languages stored records are in, and whether the vectors that are stored know them."""
 
 from collections import Counter
-from collections.abc import Sequence
 
 from memorist.embedders import BundledEmbedder
 from memorist.languages import CODES, is_english, language, languages_of
 from memorist.records.filters import make_filter
-from memorist.records.record import Record
 from memorist.records.scope import Reach
 from memorist.stores.base import Store
 
@@ -29,7 +27,11 @@ async def told_of_languages(store: Store, embedder: BundledEmbedder, reach: Reac
     if await store.fingerprint() != embedder.english.fingerprint:
         return None
     records = await store.select(reach, make_filter(), order="newest", limit=most)
-    found = _languages(records)
+    found = Counter[str]()
+    for record in records:
+        if record.kind.recallable and not is_english(record.text):
+            code = next((code for code in languages_of(record.text) if code != "en"), None)
+            found[language(code).name if code in CODES else "others"] += 1
     if not found:
         return None
     named = ", ".join(name for name, _ in found.most_common(_MOST_NAMED))
@@ -37,13 +39,3 @@ async def told_of_languages(store: Store, embedder: BundledEmbedder, reach: Reac
         f"{found.total()} of {len(records)} records are in other languages than English ({named}), which the version "
         "that stored them did not know: memorist reindex makes them found by their meaning"
     )
-
-
-def _languages(records: Sequence[Record]) -> Counter[str]:
-    """Return how many records there are of each language but English."""
-    found = Counter[str]()
-    for record in records:
-        if record.kind.recallable and not is_english(record.text):
-            code = next((code for code in languages_of(record.text) if code != "en"), None)
-            found[language(code).name if code in CODES else "others"] += 1
-    return found

@@ -146,7 +146,10 @@ class LocalEngine(Engine):
             raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
         call = call.of(request.verb)
         if request.writes and not isinstance(request, requests.Sweep):
-            await self._sweep_if_due(call)
+            moment = self._core.clock()
+            if moment - self._swept >= _SWEEP_EVERY:
+                self._swept = moment
+                await self._sweep(moment, call)
         answer: Callable[[Call], Awaitable[Any]] = partial(_answer, self._core, request=request)
         if self._tracer is not None:
             if isinstance(request, requests.Recall | requests.Context) and call.door.traced:
@@ -199,13 +202,6 @@ class LocalEngine(Engine):
                 reach = call.scope.reach()
                 if told := await told_of_languages(core.store, core.embedder.inner, reach, _MOST_READ):
                     logging.getLogger("memorist.languages").warning("%s", told)
-
-    async def _sweep_if_due(self, call: Call) -> None:
-        """Delete expired records, unless that was done a short while ago."""
-        moment = self._core.clock()
-        if moment - self._swept >= _SWEEP_EVERY:
-            self._swept = moment
-            await self._sweep(moment, call)
 
     async def _sweep(self, moment: datetime, call: Call) -> None:
         """Delete expired records and, once an hour, those that are too old; a failed sweep is logged and repeated.

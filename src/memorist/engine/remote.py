@@ -20,7 +20,7 @@ from memorist.engine.connection import Connection, result_of
 from memorist.engine.wire import params_of, part_of
 from memorist.errors import NotFoundError, StoreUnavailableError, error_of
 from memorist.operations import lines, requests
-from memorist.operations.answers import Context, Receipt
+from memorist.operations.answers import Receipt
 from memorist.operations.calls import Call
 from memorist.operations.lines import BadLine, LoadReport
 from memorist.operations.requests import Named, Narrowed, Request
@@ -72,16 +72,12 @@ class RemoteEngine(Engine):
     async def answer(self, call: Call, request: Request[T]) -> T:
         """Return the server's answer."""
         if isinstance(request, requests.Context) and request.count_tokens is not None:
-            return cast(T, await self._told_here(call, request))
+            from memorist.context import Reader, tell  # imported here, because it takes long to load
+
+            reader, user = Reader(partial(_answer, self._connection, call)), call.scope.user
+            return cast(T, await tell(reader, request, now, lambda record: self._trust.of(record.origin.authors, user)))
         answer: T = await _answer(self._connection, call, _signed(request, call.door))
         return answer
-
-    async def _told_here(self, call: Call, request: requests.Context) -> Context:
-        """Return a context that is assembled here, because the caller's token counter runs here."""
-        from memorist.context import Reader, tell  # imported here, because it takes long to load
-
-        reader, user = Reader(partial(_answer, self._connection, call)), call.scope.user
-        return await tell(reader, request, now, lambda record: self._trust.of(record.origin.authors, user))
 
 
 def _answer(server: Connection, call: Call, request: Request[Any]) -> Awaitable[Any]:

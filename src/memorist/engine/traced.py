@@ -147,7 +147,13 @@ class Watch:
             try:
                 yield ended
                 if span is not None and ended.changes:
-                    span.add_event("memorist.audit", _who(call, ended))
+                    told: dict[str, Any] = {
+                        "verb": ended.verb,
+                        "door": call.door.name,
+                        "records.written": ended.written,
+                    }
+                    told |= {} if call.token is None else {"token": call.token}
+                    span.add_event("memorist.audit", {f"memorist.{name}": value for name, value in told.items()})
             except BaseException as error:
                 ended.error = type(error).__name__
                 raise
@@ -161,11 +167,6 @@ class Watch:
             self._telemetry.ended(call)
         if self._ended is not None:
             self._ended(call)
-
-
-def _who(call: Call, ended: Ended) -> dict[str, Any]:
-    told = {"memorist.verb": ended.verb, "memorist.door": call.door.name, "memorist.records.written": ended.written}
-    return told if call.token is None else told | {"memorist.token": call.token}
 
 
 class TracedEngine(WrappedEngine):

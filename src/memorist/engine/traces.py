@@ -19,7 +19,7 @@ from memorist.errors import ConflictError
 from memorist.operations import cursors, requests
 from memorist.operations.answers import Context, ContextItem, Trace, TracedHit, TracePage
 from memorist.operations.calls import BEYOND, Call, Notes
-from memorist.records.record import Action, Draft, Hit, Kind, Record
+from memorist.records.record import Action, Draft, Hit, Kind
 from memorist.records.scope import TRACES_PREFIX, Reach
 from memorist.records.times import iso
 
@@ -113,13 +113,15 @@ def _draft_of(ended: _Ended, until: datetime) -> Draft:
     told = {(each.record.scope.user, each.record.id) for each in shown}
     ranked = sorted(ended.notes.ranked, key=lambda hit: (-hit.score, -hit.similarity))
     missed = [hit for hit in ranked if (hit.record.scope.user, hit.record.id) not in told][:BEYOND]
+    defaults, given_now = type(ended.request).__dataclass_fields__, ended.request.given().items()
+    asked = {name: value for name, value in given_now if name not in _UNTOLD and value != defaults[name].default}
     parts = dict(ended.notes.parts)
     parts["choosing"] = max(ended.seconds - sum(parts.values()), 0.0)
     payload: dict[str, Any] = {
         "verb": ended.request.verb,
         "door": ended.call.door.name,
         "question": ended.request.query[:_LONGEST],
-        "asked": {name: value for name, value in ended.request.given().items() if _is_told(ended.request, name, value)},
+        "asked": asked,
         "hits": [asdict(_traced(*each)) for each in zip(shown, places, strict=True)],
         "missed": [asdict(_traced(each)) for each in missed],
         "empty": not told,
@@ -140,10 +142,6 @@ def _draft_of(ended: _Ended, until: datetime) -> Draft:
     )
 
 
-def _is_told(request: requests.Request[Any], name: str, value: Any) -> bool:
-    return name not in _UNTOLD and value != type(request).__dataclass_fields__[name].default
-
-
 def _traced(each: Hit | ContextItem, place: tuple[int, int] | None = None) -> TracedHit:
     why = each.why if isinstance(each, ContextItem) else "recalled"
     return TracedHit(each.record.id, each.score, why, each.record.scope.user is None, place)
@@ -157,10 +155,8 @@ async def traces(core: Core, call: Call, request: requests.Traces) -> TracePage:
     kept = Reach(call.scope.wall.traces.tenant, reach.users)
     found = await core.store.select(kept, chosen, order="newest", limit=size + 1, after=after)
     page = cursors.make_page(found, size, "newest")
-    return TracePage([_trace_of(each) for each in page.records], page.next)
-
-
-def _trace_of(record: Record) -> Trace:
-    plain, scope = dict(record.payload), replace(record.scope, tenant=record.scope.tenant.removeprefix(TRACES_PREFIX))
-    del plain["empty"]
-    return Trace.from_dict({**plain, **asdict(scope), "id": record.id, "at": iso(record.at)})
+    shown = []
+    for record in page.records:
+        scope = replace(record.scope, tenant=record.scope.tenant.removeprefix(TRACES_PREFIX))
+        shown.append(Trace.from_dict({**record.payload, **asdict(scope), "id": record.id, "at": iso(record.at)}))
+    return TracePage(shown, page.next)

@@ -237,7 +237,10 @@ class _Batch:
         record = self._derived(record, () if old is None else old.origin.derived_from)
         if old is not None:
             rating = old.rating if record.rating is None else record.rating
-            labels = old.scope if old.id != record.id else _labelled(record.scope, old.scope)
+            labels = old.scope
+            if old.id == record.id:  # a record keeps its labels
+                agent, session = record.scope.agent or labels.agent, record.scope.session or labels.session
+                labels = replace(record.scope, agent=agent, session=session)
             origin = replace(record.origin, authors=record.origin.authors | old.origin.authors)
             record = replace(
                 record, id=old.id, scope=labels, created_at=old.created_at, version=old.version + 1, rating=rating,
@@ -290,8 +293,3 @@ class _Batch:
     def _add(self, write: Put) -> None:
         self.writes.append(write)
         self._known[write.record.id] = self._sources[write.record.id] = write.record
-
-
-def _labelled(scope: Scope, old: Scope) -> Scope:
-    """Return `scope` with the labels of `old` where it names none: a record keeps its labels."""
-    return replace(scope, agent=scope.agent or old.agent, session=scope.session or old.session)

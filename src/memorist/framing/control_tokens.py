@@ -31,11 +31,14 @@ def neutralise(text: str) -> str:
     Line separators of any kind become ``\\n``. Bidirectional overrides, invisible tag characters and control
     characters other than tab are removed, because they make a text read differently than it looks.
     """
-    text = _clean(text)
+    if not (text.isascii() and text.isprintable()):
+        text = _HIDDEN.sub("", _LINE_END.sub("\n", text))
     for _ in range(_ROUNDS):
-        if _SUSPECT.search(text) is None or (broken := _broken(text)) == text:
+        before = text
+        if _SUSPECT.search(text) is not None:
+            text = _replaced(text, [change for _, changes in _tokens(text, view_of(text)) for change in changes])
+        if text == before:
             return text
-        text = broken
     return _replaced(text, [(*each.span(), "(" if each["open"] else ")") for each in _BRACKET.finditer(view_of(text))])
 
 
@@ -53,12 +56,6 @@ _HIDDEN = regex(
     "|(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0000-\U000e007f]+"  # tag characters outside a flag
     "|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"  # selectors after selectors
 )
-
-
-def _clean(text: str) -> str:
-    if text.isascii() and text.isprintable():
-        return text
-    return _HIDDEN.sub("", _LINE_END.sub("\n", text))
 
 
 # --- the view ----------------------------------------------------------------------------------------
@@ -186,10 +183,6 @@ _MINIMAX = regex(  # ]~b]  ]~!b[  ]!p~[  ]<]minimax[>[  [e~[
         "G", _GAP
     )
 )
-
-
-def _broken(text: str) -> str:
-    return _replaced(text, [change for _, changes in _tokens(text, view_of(text)) for change in changes])
 
 
 def _tokens(text: str, view: str) -> list[tuple[Span, list[Change]]]:

@@ -38,26 +38,18 @@ def frame(texts: str | Iterable[str], *, note: str = _NOTE) -> str:
     if isinstance(texts, str):
         lines = [line for line in neutralise(texts).split("\n") if line.strip()]
     else:
-        lines = [line for text in texts for line in _item(text)]
+        lines = []
+        for text in texts:
+            first, *more = [line for line in neutralise(text).split("\n") if line.strip()] or [""]
+            lines += [first, *(f"  {line}" for line in more)] if first else []
     if not lines:
         return ""
     body = "\n".join(f"| {line}" for line in lines)
-    number = _number(body)
-    return f"<memory-{number}> {note}\n{body}\n</memory-{number}>"
-
-
-def _item(text: str) -> list[str]:
-    lines = [line for line in neutralise(text).split("\n") if line.strip()]
-    return [line if position == 0 else f"  {line}" for position, line in enumerate(lines)]
-
-
-def _number(body: str) -> str:
-    """Return six hexadecimal digits that depend on `body` and do not occur in it."""
-    digest, lowered = body.encode("utf-8", "surrogatepass"), body.lower()
-    while True:
+    digest, lowered, number = body.encode("utf-8", "surrogatepass"), body.lower(), ""
+    while number in lowered:  # until the digits occur nowhere in the text
         digest = blake2b(digest, digest_size=16).digest()
-        if (number := digest.hex()[:6]) not in lowered:
-            return number
+        number = digest.hex()[:6]
+    return f"<memory-{number}> {note}\n{body}\n</memory-{number}>"
 
 
 _TAG = re.compile(r"<\s{0,9}(/?)\s{0,9}(memory_context|long_term_memory|memory-[0-9a-f]{6})\s{0,9}>", re.IGNORECASE)

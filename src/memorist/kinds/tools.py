@@ -140,18 +140,11 @@ class Tools(View):
             ConflictError: the id is taken and `if_exists` is "error".
         """
         use = ToolUse(
-            tool=tool,
-            arguments=arguments,
-            result=result,
-            success=success,
-            seconds=seconds,
-            tokens=tokens,
-            cost=cost,
-            score=score,
-        )
+            tool=tool, arguments=arguments, result=result, success=success,
+            seconds=seconds, tokens=tokens, cost=cost, score=score,
+        )  # fmt: skip
         cue = None if question is None else check_text("question", question)
-        payload = use.payload()
-        return await self._keep(use.text, fields, cue=cue, payload=payload)
+        return await self._keep(use.text, fields, cue=cue, payload=use.payload())
 
     async def search(
         self,

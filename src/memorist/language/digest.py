@@ -188,7 +188,12 @@ class Digest:
             if part.problem is None:
                 target = self._memory.unlabelled().scoped(agent=batch[0].scope.agent)
                 for statement in part.statements:
-                    await self._reconcile(target, statement, model)
+                    outcome = await reconcile_one(
+                        target, statement, self._outage or model, self._prompts, self._nearest, {"source": _SOURCE}
+                    )
+                    self._count(usage=outcome.usage, decision=outcome.decision, problem=outcome.problem)
+                    if outcome.problem is not None and outcome.problem.temporary:
+                        self._outage = outcome.problem
             else:
                 self._count(raw=len(batch), problem=part.problem)
             await self._mark(batch, part.problem)
@@ -204,14 +209,6 @@ class Digest:
             if text.strip() and message.role.lower() not in _NO_FACTS:
                 messages.append(replace(message, content=text, id=record.id))
         return await extract_batch(messages, model, self._prompts, self._memory.clock()) if messages else Extraction()
-
-    async def _reconcile(self, target: Memory, statement: Statement, model: ChatModel) -> None:
-        outcome = await reconcile_one(
-            target, statement, self._outage or model, self._prompts, self._nearest, {"source": _SOURCE}
-        )
-        self._count(usage=outcome.usage, decision=outcome.decision, problem=outcome.problem)
-        if outcome.problem is not None and outcome.problem.temporary:
-            self._outage = outcome.problem
 
     async def _mark(self, records: Sequence[Record], problem: Problem | None) -> None:
         for record in records:

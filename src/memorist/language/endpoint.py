@@ -117,7 +117,10 @@ class OpenAIChatModel(CountingChatModel):
         try:
             answer: Any = client.chat.completions.create(model=self.model, messages=asked, **fields)
         except openai.OpenAIError as error:
-            raise self._explained(error) from error
+            # Errors of this call only; any other error would also hit the next call.
+            own = getattr(error, "status_code", None) in (400, 413, 415, 422)
+            kind = ModelError if own else ModelUnavailableError
+            raise kind(reason(error, self.name, self._settings["timeout"])) from error
         except ValueError as error:  # a body that is not JSON
             raise ModelUnavailableError(f"{self.name} gave an answer that cannot be read: {error}") from error
         return self._read(answer)
@@ -140,12 +143,6 @@ class OpenAIChatModel(CountingChatModel):
             cut=reason == "length",
             refused=bool(refusal) or reason == "content_filter",
         )
-
-    def _explained(self, error: openai.OpenAIError) -> ModelError:
-        # Errors of this call only; any other error would also hit the next call.
-        own = getattr(error, "status_code", None) in (400, 413, 415, 422)
-        kind = ModelError if own else ModelUnavailableError
-        return kind(reason(error, self.name, self._settings["timeout"]))
 
 
 def _count(number: object) -> int | None:

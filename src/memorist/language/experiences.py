@@ -187,22 +187,9 @@ async def _draw(
         problem = problem or Problem("the model drew no experience")
         told("Drawing experiences", problem)
         return Lessons(lessons=(_raw(messages, score, problem),), problem=problem, usage=drawn.usage)
-    return await _judge(data, found, messages, score, model, prompts, min_score, drawn.usage)
-
-
-async def _judge(
-    data: Mapping[str, Any],
-    found: Sequence[Mapping[str, str]],
-    messages: list[Message],
-    score: float,
-    model: ChatModel,
-    prompts: Prompts | None,
-    min_score: float,
-    usage: Usage,
-) -> Lessons:
     numbered = [{"number": number, **each} for number, each in enumerate(found, 1)]
     judged = await ask(model, "judge", {**data, "experiences": numbered}, _JUDGED, prompts)
-    usage += judged.usage
+    usage = drawn.usage + judged.usage
     if judged.problem is not None:
         told("Judging experiences", judged.problem)
         raw = _raw(messages, score, judged.problem)

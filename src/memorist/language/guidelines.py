@@ -94,7 +94,8 @@ async def keep_guidelines(
     if not records:
         return None
     standing = await memory.unlabelled().lookup(tool, kind="tool_guideline")
-    seen = _digest(records)
+    # a fingerprint, since one call may have replaced another while their number stays
+    seen = hashlib.sha256(" ".join(sorted(each.id for each in records)).encode()).hexdigest()
     known = {} if standing is None else standing.payload
     if standing is not None and known.get("calls") == seen and (model is None or known.get("by_model")):
         return Guidelines(text=standing.content, record=standing)
@@ -112,11 +113,6 @@ async def keep_guidelines(
         if_exists="replace",
     )
     return replace(written, record=record)
-
-
-def _digest(records: Iterable[Record]) -> str:
-    """Return a fingerprint of these records; their number is not enough, since one may have replaced another."""
-    return hashlib.sha256(" ".join(sorted(each.id for each in records)).encode()).hexdigest()
 
 
 def statistics_text(uses: Sequence[ToolUse]) -> str:

@@ -6,6 +6,7 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -152,7 +153,11 @@ async def reconcile_one(
     near = [hit for hit in near if hit.similarity >= NEAR or hit.matched]
     if model is None or statement.raw is not None or not near:
         return await _add(memory, statement, fields)
-    asked = await ask(model, "reconcile", _question(statement, near), _FORM, prompts)
+    known = [
+        {"number": number, **_dated(hit.record.content, hit.record.happened_at)} for number, hit in enumerate(near, 1)
+    ]
+    question = {"new": _dated(statement.text, statement.happened_at), "stored": known}
+    asked = await ask(model, "reconcile", question, _FORM, prompts)
     problem = asked.problem or _fault(asked.data, statement, near, prompts)
     if problem is not None:
         told("Reconciling a fact", problem)
@@ -170,17 +175,8 @@ async def reconcile_one(
     return await reconcile_one(memory, statement, model, prompts, nearest, fields, taken_up=taken_up)
 
 
-def _question(statement: Statement, near: Sequence[Hit]) -> dict[str, Any]:
-    def since(moment: Any) -> str | None:
-        return None if moment is None else f"{moment:%Y-%m-%d}"
-
-    return {
-        "new": {"statement": statement.text, "since": since(statement.happened_at)},
-        "stored": [
-            {"number": number, "statement": hit.record.content, "since": since(hit.record.happened_at)}
-            for number, hit in enumerate(near, 1)
-        ],
-    }
+def _dated(text: str, moment: datetime | None) -> dict[str, Any]:
+    return {"statement": text, "since": None if moment is None else f"{moment:%Y-%m-%d}"}
 
 
 def _fault(
@@ -231,17 +227,13 @@ async def _add(
     usage: Usage = NO_USAGE,
 ) -> Reconciled:
     marks = {} if problem is None else {"unreconciled": problem.reason}
-    own = fact_draft(statement, fields, id=_id_of(memory, statement), marks=marks)
+    # The id is derived from the words, so that concurrent calls that add them add one record.
+    words = json.dumps([memory.scope.agent, memory.scope.session, _plain(statement.text)])
+    own = fact_draft(statement, fields, id=uuid.uuid5(_NAMESPACE, words).hex, marks=marks)
     record = await memory.remember(own, if_exists="ignore")
     if not record.current:  # it held once before, and holds again
         record = await memory.remember(fact_draft(statement, fields, marks=marks))
     return Reconciled(statement=statement, decision=Decision.ADD, record=record, problem=problem, usage=usage)
-
-
-def _id_of(memory: Memory, statement: Statement) -> str:
-    """Return an id derived from these words, so that concurrent calls that add them add one record."""
-    scope = memory.scope
-    return uuid.uuid5(_NAMESPACE, json.dumps([scope.agent, scope.session, _plain(statement.text)])).hex
 
 
 def _told_before(statement: Statement, old: Record) -> bool:

@@ -239,12 +239,6 @@ class WallIndex:
         columns["kind"][rows] = [KINDS[each] for each in kind]
         columns["authors"][rows] = authors
         columns["alive"][rows] = True
-        self._mark(rows, entries)
-        self.rated |= any(rating)
-        self._may_expire |= any(each is not None for each in expires_at)
-
-    def _mark(self, rows: slice, entries: Sequence[Entry]) -> None:
-        """Add the marks of texts."""
         for name in COLUMNS:
             self._columns[name][rows] = [name in entry.marks for entry in entries]
         for row, entry in enumerate(entries, rows.start):
@@ -252,6 +246,8 @@ class WallIndex:
             if days or row in self._days_of:
                 said = entry.at // _MICROSECONDS_A_DAY
                 self._days_of[row], self._days = tuple(said + day for day in days), None
+        self.rated |= any(rating)
+        self._may_expire |= any(each is not None for each in expires_at)
 
     def days(self) -> tuple[Rows, NDArray[np.int64]]:
         """Return the days since 1970 that texts point at, with their rows: dead ones too, and some several times."""
@@ -307,29 +303,26 @@ class WallIndex:
 
     def neighbours(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return for each row the rows before and after it in its conversation, -1 for none."""
-        if not self._in_order:
-            self._link_anew()
+        if not self._in_order:  # link all conversations anew
+            table = {name: self.column(name) for name in _COLUMNS}
+            table["before"][:] = table["after"][:] = -1
+            talk = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == KINDS[Kind.MESSAGE]))
+            pairs = (table["session"][talk].astype(np.int64) << 32) + (table["speaker"][talk] + 1)
+            pairs, _ = np.unique(pairs, return_counts=True)  # counting, or NumPy imports its masked arrays for 8 ms
+            spoken, voice = pairs >> 32, (pairs & 0xFFFFFFFF) - 1
+            sessions, voices = np.unique(spoken, return_counts=True)
+            self._voice = dict(zip(spoken.tolist(), voice.tolist(), strict=True))  # who spoke may have been revised
+            self._dialogues = set(sessions[voices > 1].tolist()) if self._told is None else self._told
+            talk = talk[np.isin(table["session"][talk], np.fromiter(self._dialogues, np.int32))]
+            talk = talk[np.lexsort((table["number"][talk], table["at"][talk], table["session"][talk]))]
+            same = table["session"][talk[1:]] == table["session"][talk[:-1]]
+            table["after"][talk[:-1][same]] = talk[1:][same]
+            table["before"][talk[1:][same]] = talk[:-1][same]
+            ends = np.append(~same, True) if len(talk) else np.zeros(0, bool)
+            self._last_in = {int(table["session"][row]): int(row) for row in talk[ends]}
+            self._blend[: self.rows] = np.nan
+            self._in_order = True
         return self._columns["before"][: self.rows], self._columns["after"][: self.rows]
-
-    def _link_anew(self) -> None:
-        table = {name: self.column(name) for name in _COLUMNS}
-        table["before"][:] = table["after"][:] = -1
-        talk = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == KINDS[Kind.MESSAGE]))
-        pairs = (table["session"][talk].astype(np.int64) << 32) + (table["speaker"][talk] + 1)
-        pairs, _ = np.unique(pairs, return_counts=True)  # counting, or NumPy imports its masked arrays for 8 ms
-        spoken, voice = pairs >> 32, (pairs & 0xFFFFFFFF) - 1
-        sessions, voices = np.unique(spoken, return_counts=True)
-        self._voice = dict(zip(spoken.tolist(), voice.tolist(), strict=True))  # who spoke may have been revised
-        self._dialogues = set(sessions[voices > 1].tolist()) if self._told is None else self._told
-        talk = talk[np.isin(table["session"][talk], np.fromiter(self._dialogues, np.int32))]
-        talk = talk[np.lexsort((table["number"][talk], table["at"][talk], table["session"][talk]))]
-        same = table["session"][talk[1:]] == table["session"][talk[:-1]]
-        table["after"][talk[:-1][same]] = talk[1:][same]
-        table["before"][talk[1:][same]] = talk[:-1][same]
-        ends = np.append(~same, True) if len(talk) else np.zeros(0, bool)
-        self._last_in = {int(table["session"][row]): int(row) for row in talk[ends]}
-        self._blend[: self.rows] = np.nan
-        self._in_order = True
 
     def blend_lengths(self, rows: Rows) -> Floats:
         """Return the length of each row's vector with half of its neighbours' added."""

@@ -239,7 +239,12 @@ class Draft:
     vector: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "derived_from", _ids(self.derived_from))
+        given: Any = self.derived_from
+        if isinstance(given, Mapping) or not isinstance(given, Iterable | Record):
+            raise InvalidInputError(f"derived_from must be ids, not {shown(given)}")
+        several = (given,) if isinstance(given, str | Record) else given
+        ids = [each.id if isinstance(each, Record) else each for each in several]
+        object.__setattr__(self, "derived_from", tuple(dict.fromkeys(ids)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, without the fields that say nothing."""
@@ -369,14 +374,6 @@ def parse_kind(value: Kind | str) -> Kind:
         return Kind(value)
     except (ValueError, RecursionError) as error:  # the error of an enum shows the value
         raise InvalidInputError(f"unknown kind {shown(value)}; there are: {', '.join(Kind)}") from error
-
-
-def _ids(value: object) -> tuple[str, ...]:
-    if isinstance(value, str | Record):
-        value = (value,)
-    if isinstance(value, Mapping) or not isinstance(value, Iterable):
-        raise InvalidInputError(f"derived_from must be ids, not {shown(value)}")
-    return tuple(dict.fromkeys(each.id if isinstance(each, Record) else each for each in value))
 
 
 def _checked(record: Record) -> Record:
