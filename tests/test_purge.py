@@ -101,7 +101,7 @@ class Life:
             await self.step(self.chance.choice(users), "zneighbourq")
         for user in (VICTIM, *users):
             await self.memory.scoped(user=user).recall("anything")  # its index is kept in the file
-        await core_of(self.memory).recaller.close()  # waits until it is
+        await core_of(self.memory).recaller.indexes.close()  # waits until it is
 
 
 async def everything(memory: Memory) -> list[Record]:

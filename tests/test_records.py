@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.errors import InvalidInputError
 from memorist.operations.cursors import decode, make_page
 from memorist.operations.requests import Browse
-from memorist.records.origins import Author, Origin
+from memorist.records.origins import PYTHON, Author, Origin
 from memorist.records.record import Draft, Kind, Record, check_fields, make_id
 from memorist.records.scope import Scope
 
@@ -48,7 +48,9 @@ RECORDS = RECORDS.map(lambda record: replace(record, **check_fields(record)))
 
 
 def a_record(**fields: Any) -> Record:
-    return Draft(content="Tea", id="one").to_record(Scope(), NOON) if not fields else replace(a_record(), **fields)
+    return (
+        Draft(content="Tea", id="one").to_record(Scope(), NOON, PYTHON) if not fields else replace(a_record(), **fields)
+    )
 
 
 @given(RECORDS)
@@ -111,16 +113,16 @@ def nested(depth: int) -> dict[str, Any]:
 )  # fmt: skip
 def test_a_draft_with_a_wrong_field_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
-        Draft(**{"content": "Tea", **fields}).to_record(Scope(), NOON)
+        Draft(**{"content": "Tea", **fields}).to_record(Scope(), NOON, PYTHON)
 
 
 def test_fields_are_copied_as_json_would() -> None:
     inner = {"b": [1, (2, 3)]}
-    record = Draft(content="Tea", metadata={"a": inner, 1: None}).to_record(Scope(), NOON)  # type: ignore[dict-item]
+    record = Draft(content="Tea", metadata={"a": inner, 1: None}).to_record(Scope(), NOON, PYTHON)  # type: ignore[dict-item]
     inner["b"].append(4)
 
     assert record.metadata == {"a": {"b": [1, [2, 3]]}, "1": None}
-    assert Draft(content="Tea", payload=nested(99)).to_record(Scope(), NOON).payload == nested(99)
+    assert Draft(content="Tea", payload=nested(99)).to_record(Scope(), NOON, PYTHON).payload == nested(99)
 
 
 def test_what_a_record_goes_by() -> None:

@@ -33,6 +33,7 @@ from memorist.recall.index import WallIndex
 from memorist.recall.question import read_question
 from memorist.recall.rank import Search, rank
 from memorist.records.filters import Filter
+from memorist.records.origins import PYTHON
 from memorist.records.times import to_micros
 from memorist.stores.base import Entries, Entry
 
@@ -71,7 +72,7 @@ class Asking:
 
 async def entries_of(rows: Sequence[shared.Row]) -> list[Entry]:
     """Return rows as ranking sees them."""
-    records = [draft_of(row).to_record(Scope(), _NOW + timedelta(microseconds=n)) for n, row in enumerate(rows)]
+    records = [draft_of(row).to_record(Scope(), _NOW + timedelta(microseconds=n), PYTHON) for n, row in enumerate(rows)]
     vectors = await embedded(_EMBEDDER, records)
     return [
         Entry(

@@ -1,6 +1,7 @@
 """Memory: how it is opened, and its kinds. The verbs are in `memorist.verbs`."""
 
 from collections.abc import Callable, Generator
+from importlib import import_module
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -14,6 +15,7 @@ from memorist.records.scope import DEFAULT_TENANT, Scope
 from memorist.verbs import Verbs
 
 if TYPE_CHECKING:
+    from memorist import kinds
     from memorist.admin import Admin
     from memorist.embedders import EmbedderSpec
     from memorist.engine import Engine
@@ -22,6 +24,17 @@ if TYPE_CHECKING:
     from memorist.kinds import Conversation, Episodes, Experiences, Facts, Notes, Tools, Topics
 
 __all__ = ["Memory"]
+
+
+class _Kinds:
+    """`memorist.kinds`, imported when one of its views is first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("memorist.kinds"), name)
+
+
+if not TYPE_CHECKING:
+    kinds = _Kinds()
 
 
 def around(memory: "Memory", wrap: "Callable[[Engine], Engine]") -> "Memory":
@@ -190,48 +203,34 @@ class Memory(Verbs):
 
     def conversation(self, session: str | None = None) -> "Conversation":
         """Return the messages of one session; by default the scope's."""
-        from memorist.kinds import Conversation
-
-        return Conversation(self if session is None else self.scoped(session=session))
+        return kinds.Conversation(self if session is None else self.scoped(session=session))
 
     @property
     def notes(self) -> "Notes":
         """Free texts, found by meaning."""
-        from memorist.kinds import Notes
-
-        return Notes(self)
+        return kinds.Notes(self)
 
     @property
     def topics(self) -> "Topics":
         """Standing values under exact keys."""
-        from memorist.kinds import Topics
-
-        return Topics(self)
+        return kinds.Topics(self)
 
     @property
     def episodes(self) -> "Episodes":
         """What happened: a question and its answer, or a task and how it went."""
-        from memorist.kinds import Episodes
-
-        return Episodes(self)
+        return kinds.Episodes(self)
 
     @property
     def facts(self) -> "Facts":
         """Statements that hold until another takes their place."""
-        from memorist.kinds import Facts
-
-        return Facts(self)
+        return kinds.Facts(self)
 
     @property
     def experiences(self) -> "Experiences":
         """Lessons, found by when to use them."""
-        from memorist.kinds import Experiences
-
-        return Experiences(self)
+        return kinds.Experiences(self)
 
     @property
     def tools(self) -> "Tools":
         """Tool calls that worked, guidelines and statistics."""
-        from memorist.kinds import Tools
-
-        return Tools(self)
+        return kinds.Tools(self)

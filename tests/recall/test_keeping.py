@@ -199,7 +199,7 @@ async def test_a_record_forgotten_while_it_is_written_is_not_written(path: Path)
         core = core_of(memory)
         await memory.recall("note")  # begins to keep; the store is asked to forget before it writes
         await memory.forget(record.id)
-        await core.recaller.close()
+        await core.recaller.indexes.close()
     assert all(b"qmarkz" not in (data or b"") for (data,) in rows_of(path, "SELECT data FROM segments"))
     await check_reopened(path)
 
@@ -347,7 +347,7 @@ async def test_a_file_that_cannot_be_written_is_searched_all_the_same(path: Path
         lock = connect_to(path)
         lock.execute("BEGIN IMMEDIATE")
         assert await memory.recall("coffee")
-        await core_of(memory).recaller.close()
+        await core_of(memory).recaller.indexes.close()
         lock.execute("ROLLBACK")
         lock.close()
     assert rows_of(path, "SELECT count(*) FROM segments") == [(0,)]

@@ -7,13 +7,16 @@ import pytest
 from memorist import Draft, Kind, Scope
 from memorist.recall import STANDING, marks_of, terms_of
 from memorist.recall.marks import days_in
+from memorist.records.origins import PYTHON
 
 MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
 
 def marks(text: str, speaker: str | None = None, kind: Kind = Kind.MESSAGE) -> frozenset[str]:
     payload = {} if speaker is None else {"speaker": speaker}
-    return marks_of(Draft(content=text, kind=kind, payload=payload, happened_at=MAY_8).to_record(Scope(), MAY_8))
+    return marks_of(
+        Draft(content=text, kind=kind, payload=payload, happened_at=MAY_8).to_record(Scope(), MAY_8, PYTHON)
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,8 +74,8 @@ def test_what_is_meant_to_hold_from_now_on(text: str, standing: bool) -> None:
 
 def test_a_message_has_marks_beside_its_terms_and_a_note_none() -> None:
     text = "I swam yesterday"
-    message = Draft(content=text, kind=Kind.MESSAGE, happened_at=MAY_8).to_record(Scope(), MAY_8)
-    note = Draft(content=text).to_record(Scope(), MAY_8)
+    message = Draft(content=text, kind=Kind.MESSAGE, happened_at=MAY_8).to_record(Scope(), MAY_8, PYTHON)
+    note = Draft(content=text).to_record(Scope(), MAY_8, PYTHON)
     assert terms_of(message) == terms_of(note) == "swam yesterday"
     assert marks_of(message) == {"tells", "timed", "day:-1"}
     assert marks_of(note) == frozenset()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memorist import Draft, Kind, Memory, Record, Scope
 from memorist.embedders import BatchedEmbedder
 from memorist.recall.parts import MOST, NAME, PART, SHORT, embedded, parts_of
+from memorist.records.origins import PYTHON
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +23,7 @@ NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
 
 
 def said(text: str, speaker: str = "Ann") -> Record:
-    return Draft(content=text, kind=Kind.MESSAGE, payload={"speaker": speaker}).to_record(Scope(), NOON)
+    return Draft(content=text, kind=Kind.MESSAGE, payload={"speaker": speaker}).to_record(Scope(), NOON, PYTHON)
 
 
 @given(st.text(st.sampled_from("ab .?!\n;"), min_size=1, max_size=3000).filter(str.strip))
@@ -61,7 +62,7 @@ def test_a_long_message_is_cut_in_scripts_without_spaces_too(sentence: str) -> N
 async def test_a_long_message_is_the_mean_of_its_parts_and_a_persons_is_of_unit_length() -> None:
     embedder = BatchedEmbedder(HashEmbedder())
     text = f"{LONG} {ASIDE}"
-    note = Draft(content=text).to_record(Scope(), NOON)
+    note = Draft(content=text).to_record(Scope(), NOON, PYTHON)
     rows = await embedded(embedder, [said(text), said(text, "Assistant"), said(ASIDE), note])
     parts = await embedder.embed(parts_of(said(text)))
     mean = parts.mean(axis=0)
@@ -80,14 +81,14 @@ async def test_a_long_message_is_the_mean_of_its_parts_and_a_persons_is_of_unit_
 )
 async def test_a_function_is_mixed_with_its_name_in_words(text: str, name: str) -> None:
     embedder = BatchedEmbedder(HashEmbedder())
-    rows = await embedded(embedder, [Draft(content=text).to_record(Scope(), NOON)])
+    rows = await embedded(embedder, [Draft(content=text).to_record(Scope(), NOON, PYTHON)])
     whole, words = await embedder.embed([text, name])
     assert rows[0] == pytest.approx((1 - NAME) * whole + NAME * words, abs=1e-5)
 
 
 @pytest.mark.parametrize("text", ["Tea: with honey", "Alice likes tea", "3.5 is a number", "e.g. this", "-"])
 def test_other_texts_have_no_name(text: str) -> None:
-    assert parts_of(Draft(content=text).to_record(Scope(), NOON)) == [text]
+    assert parts_of(Draft(content=text).to_record(Scope(), NOON, PYTHON)) == [text]
 
 
 async def test_what_was_mentioned_by_the_way_is_found(alice: Memory) -> None:

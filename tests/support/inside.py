@@ -34,12 +34,12 @@ def before_next_write(memory: Memory, work: Callable[[], Awaitable[object]]) -> 
 
 def walls_held(memory: Memory) -> int:
     """Return how many walls the ranking holds in memory."""
-    return len(core_of(memory).recaller._indexes)
+    return len(core_of(memory).recaller.indexes)
 
 
 async def kept(memory: Memory) -> None:
     """Wait until the indexes that this event loop is keeping are kept."""
-    keeper = core_of(memory).recaller._keeper
+    keeper = core_of(memory).recaller.indexes.keeper
     assert keeper is not None
     await keeper.close()
 

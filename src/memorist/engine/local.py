@@ -136,7 +136,7 @@ class LocalEngine(Engine):
             self._is_open = False
             if self._tracer is not None:
                 await self._tracer.settled()
-            await self._core.recaller.close()
+            await self._core.recaller.indexes.close()
             await self._core.store.close()
             await self._core.embedder.close()
 

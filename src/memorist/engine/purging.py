@@ -90,7 +90,7 @@ async def _deleted(core: Core, call: Call, wall: Wall) -> Counter[str]:
         pages = core.pages(Reach(wall.traces.tenant, None), _EVERYTHING)
         traces |= {trace.scope.wall async for page in pages for trace in page}
     kinds = await core.store.purge(wall, *traces, act=call.act)
-    core.recaller.drop(wall)
+    core.recaller.indexes.drop(wall)
     return kinds
 
 

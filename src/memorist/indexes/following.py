@@ -2,12 +2,10 @@
 
 import asyncio
 import logging
-import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
-from weakref import WeakValueDictionary
 
 from memorist.audit.log import Act
 from memorist.errors import InvalidInputError, StoreError
@@ -16,7 +14,7 @@ from memorist.records.scope import Wall
 from memorist.stores.base import Candidates, Store, Vector, Wanted
 from memorist.stores.searching import Place, Search
 from memorist.stores.wrapped import WrappedStore
-from memorist.system.locks import Lock
+from memorist.system.locks import Locks
 
 _T = TypeVar("_T")
 _WIDER = (2, 32)
@@ -44,9 +42,7 @@ class IndexedStore(WrappedStore):
             raise InvalidInputError(f"an index is for SQLite and postgresql://…: {store} finds no candidates beside it")
         super().__init__(store)
         self.index = index
-        self._gate = threading.Lock()
-        self._locks = WeakValueDictionary[Wall, Lock]()
-        """Those of the walls that are followed or purged now."""
+        self._locks = Locks()  # those of the walls that are followed or purged now
         self._behind: set[asyncio.Task[bool]] = set()
         self._closing = False
 
@@ -65,20 +61,18 @@ class IndexedStore(WrappedStore):
 
     async def close(self) -> None:
         self._closing = True  # a following task stops after its current batch
-        with self._gate:
-            busy = [*self._locks.values()]
-        for lock in busy:
+        for lock in self._locks.used():
             async with lock:
                 pass
         await asyncio.to_thread(self.index.close)
         await self.store.close()
 
     async def purge(self, wall: Wall, *more: Wall, act: Act | None = None) -> Counter[str]:
-        async with self._alone(wall):
+        async with self._locks.of(wall):
             count = await self.store.purge(wall, *more, act=act)
             try:
                 for token in map(token_of, (wall, *more)):
-                    await self._ask(lambda token=token: self.index.purge(token))  # type: ignore[misc]
+                    await asyncio.to_thread(self.index.purge, token)
             except StoreError as error:
                 raise type(error)(
                     f"the records are gone, but not their vectors in {self.index.name}: {error}; purge again"
@@ -87,7 +81,7 @@ class IndexedStore(WrappedStore):
 
     async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
         found = await self.store.search(wall, texts)
-        left = await self._ask(lambda: self.index.count(token_of(wall)))
+        left = await asyncio.to_thread(self.index.count, token_of(wall))
         found.places.append(Place(f"vectors in {self.index.name}", left))
         if self.index.residue:
             found.copies.append(f"{self.index.name}: {self.index.residue}")
@@ -100,12 +94,12 @@ class IndexedStore(WrappedStore):
         tenants = await self.store.tenants()
         walls = [Wall(tenant, user) for tenant in tenants for user in await self.store.users(tenant)]
         known = {token_of(wall): wall for wall in walls}
-        for token, held in (await self._ask(self.index.walls)).items():
+        for token, held in (await asyncio.to_thread(self.index.walls)).items():
             expected = await self._expected(known[token]) if token in known else 0
             if token in known:
-                held = (await self._ask(self.index.walls)).get(token, 0)  # updated meanwhile
+                held = (await asyncio.to_thread(self.index.walls)).get(token, 0)  # updated meanwhile
             if held != expected:
-                await self._ask(lambda token=token: self.index.purge(token))  # type: ignore[misc]
+                await asyncio.to_thread(self.index.purge, token)
                 found.append(
                     f"{self.index.name} held {held:,} vectors of a user where the store has {expected:,};"
                     " they were removed, and the index is filled again when it is needed"
@@ -140,7 +134,7 @@ class IndexedStore(WrappedStore):
             return None
         for times in _WIDER:
             asked = times * wanted.limit
-            found = await self._ask(lambda asked=asked: self.index.nearest(token_of(wall), vector, asked))  # type: ignore[misc]
+            found = await asyncio.to_thread(self.index.nearest, token_of(wall), vector, asked)
             ids = {each.id for each in found if wanted.filter.ids is None or each.id in wanted.filter.ids}
             passing = set((await self.store.matching(wall, replace(wanted.filter, ids=frozenset(ids)))).tolist())
             best = list(dict.fromkeys(each.number for each in found if each.number in passing))[: wanted.limit]
@@ -159,8 +153,8 @@ class IndexedStore(WrappedStore):
             Whether the index is up to date.
         """
         token = token_of(wall)
-        async with self._alone(wall):
-            position = await self._ask(lambda: self.index.position(token))
+        async with self._locks.of(wall):
+            position = await asyncio.to_thread(self.index.position, token)
             while not self._closing:
                 generation, epoch = position or (None, 0)
                 got = await self.store.entries(wall, generation, epoch)
@@ -168,7 +162,7 @@ class IndexedStore(WrappedStore):
                 if reached == position and not got.more:
                     return True
                 if position is not None and reached.generation != generation:  # purged or reindexed: start again
-                    await self._ask(lambda: self.index.purge(token))
+                    await asyncio.to_thread(self.index.purge, token)
                     position = None
                     continue
                 if batches == 0:
@@ -177,7 +171,7 @@ class IndexedStore(WrappedStore):
                     return True
                 points = [Point(each.number, each.id, each.vector) for each in got.entries if each.vector is not None]
                 gone = [*got.gone, *(each.number for each in got.entries if each.vector is None)]
-                await self._ask(lambda: self.index.update(token, points, gone, reached))  # noqa: B023
+                await asyncio.to_thread(self.index.update, token, points, gone, reached)
                 position = reached
                 batches = None if batches is None else batches - 1
         return False
@@ -186,11 +180,3 @@ class IndexedStore(WrappedStore):
         self._behind.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("the index stays behind: %s", error)
-
-    async def _ask(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.to_thread(work)
-
-    def _alone(self, wall: Wall) -> Lock:
-        """Return the lock that keeps other tasks, on any event loop, from following or purging the wall."""
-        with self._gate:
-            return self._locks.setdefault(wall, Lock())

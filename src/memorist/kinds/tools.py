@@ -144,7 +144,8 @@ class Tools(View):
             seconds=seconds, tokens=tokens, cost=cost, score=score,
         )  # fmt: skip
         cue = None if question is None else check_text("question", question)
-        return await self._keep(use.text, fields, cue=cue, payload=use.payload())
+        payload = use.payload()  # which checks the fields that the text is made of
+        return await self._keep(use.text, fields, cue=cue, payload=payload)
 
     async def search(
         self,

@@ -1,9 +1,10 @@
 """One wall's records as ranking sees them: rows of arrays in memory, following the store's change log."""
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from memorist.stores.base import Entries, Entry
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
+_T = TypeVar("_T")
 
 NEVER = np.iinfo(np.int64).max
 """The time of what does not happen."""
@@ -121,6 +123,23 @@ class WallIndex:
         """Which rows stand for a record."""
         alive: Bools = self._columns["alive"][: self.rows]
         return alive
+
+    async def alone(self, work: Callable[[], _T], *, brief: bool = True) -> _T:
+        """Run work while nothing else reads or changes the index, and return its result.
+
+        Brief work runs at once if the index is free; other work, and all waiting for the lock, is done on a thread.
+        """
+        if brief and self.lock.acquire(blocking=False):
+            try:
+                return work()
+            finally:
+                self.lock.release()
+
+        def locked() -> _T:
+            with self.lock:
+                return work()
+
+        return await asyncio.to_thread(locked)
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one field of every row, dead ones included."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, cast
 from memorist.errors import InvalidInputError, shown
 from memorist.records.codec import Plain, plain
 from memorist.records.kind import Kind
-from memorist.records.origins import MAX_SOURCES, NOBODY, PYTHON, Author, AuthorLike, Door, Origin, author_of_role
+from memorist.records.origins import MAX_SOURCES, NOBODY, Author, AuthorLike, Door, Origin, author_of_role
 from memorist.records.scope import Scope
 from memorist.records.times import TimeLike, iso, parse_expiry, parse_time
 
@@ -251,7 +251,7 @@ class Draft:
         values = {name: getattr(self, name) for name in Draft.__dataclass_fields__}
         return {name: plain(value) for name, value in values.items() if value is not None}
 
-    def to_record(self, scope: Scope, created_at: datetime, door: Door = PYTHON) -> Record:
+    def to_record(self, scope: Scope, created_at: datetime, door: Door) -> Record:
         """Return the record this draft becomes in `scope`; `door` is where it comes in.
 
         The authors of the records that it is derived from are not among its authors yet.

@@ -2,7 +2,9 @@
 
 import asyncio
 import threading
+from collections.abc import Hashable
 from concurrent.futures import Future
+from weakref import WeakValueDictionary
 
 
 class Lock:
@@ -26,7 +28,8 @@ class Lock:
         with self._guard:
             before, self._last = self._last, mine
         try:
-            await asyncio.shield(asyncio.wrap_future(before))
+            if not before.done():
+                await asyncio.shield(asyncio.wrap_future(before))
         except BaseException:  # cancelled: the next task in the queue now waits for the task before this one
             before.add_done_callback(lambda _: mine.set_result(None))
             raise
@@ -34,3 +37,21 @@ class Lock:
 
     async def __aexit__(self, *raised: object) -> None:
         self._held.set_result(None)
+
+
+class Locks:
+    """A `Lock` for each name, for as long as a task uses it."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: WeakValueDictionary[Hashable, Lock] = WeakValueDictionary()
+
+    def of(self, name: Hashable) -> Lock:
+        """Return the lock of a name."""
+        with self._guard:
+            return self._locks.setdefault(name, Lock())
+
+    def used(self) -> list[Lock]:
+        """Return the locks that tasks use now."""
+        with self._guard:
+            return [*self._locks.values()]
