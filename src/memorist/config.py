@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -73,9 +74,8 @@ class Settings:
         if not isinstance(self.url, str) or not self.url.strip() or "\0" in self.url:
             raise InvalidInputError(f"the database must be a path or a URL, not {shown(self.url)}")
         _check_number("busy_timeout", self.busy_timeout, float)
-        _check_number("cache_bytes", self.cache_bytes, int)
-        _check_number("largest_index", self.largest_index, int)
-        _check_number("largest_record", self.largest_record, int)
+        for name in ("cache_bytes", "largest_index", "largest_record"):
+            _check_number(name, getattr(self, name), int)
         object.__setattr__(self, "keep_traces", _duration("keep_traces", self.keep_traces))
         if self.audit is not None:
             _mode("audit", self.audit)
@@ -103,7 +103,12 @@ class Settings:
         if "embedder" in said or "model" in said:
             given.pop("embedder", None)
             given.pop("model", None)
-        return cls(**_fields({**given, **said}))
+        fields = {**given, **said}
+        if (model := fields.pop("model", None)) is not None:
+            fields.setdefault("embedder", model)
+        if "db" in fields:
+            fields["url"] = fields.pop("db")
+        return cls(**fields)
 
     def with_given(
         self,
@@ -166,17 +171,6 @@ def _read(path: Path) -> dict[str, Any]:
     return read
 
 
-def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings by name as the fields of `Settings`."""
-    fields = dict(given)
-    model = fields.pop("model", None)
-    if "db" in fields:
-        fields["url"] = fields.pop("db")
-    if model is not None:
-        fields.setdefault("embedder", model)
-    return fields
-
-
 def _expanded(url: str | os.PathLike[str]) -> str:
     """Return `url` as a text, with a leading ``~`` replaced by the home folder."""
     if isinstance(url, str):
@@ -194,10 +188,6 @@ def _word(name: str, value: object) -> str:
     return value.strip()
 
 
-def _db(name: str, value: object) -> str:
-    return _expanded(_word(name, value))
-
-
 def _mode(name: str, value: object) -> Mode:
     if value not in MODES:
         raise InvalidInputError(f"{name} must be one of {', '.join(MODES)}, not {shown(value)}")
@@ -208,20 +198,12 @@ def _folder(name: str, value: object) -> Path:
     return expanded(_word(name, value))
 
 
-def _seconds(name: str, value: object) -> float:
-    return _number(name, value, float)
-
-
 def _duration(name: str, value: object) -> float:
     """Return a length of time in seconds: given as a number of seconds, or as a text such as "7d"."""
     worded = isinstance(value, str) and any(map(str.isalpha, value))
-    if (seconds := parse_duration(value if worded else _seconds(name, value))) is None:  # type: ignore[arg-type]
+    if (seconds := parse_duration(value if worded else _number(name, value, float))) is None:  # type: ignore[arg-type]
         raise InvalidInputError(f"{name} must be a duration such as 7d or 12h, or seconds, not {shown(value)}")
     return seconds
-
-
-def _whole(name: str, value: object) -> int:
-    return _number(name, value, int)
 
 
 def _number(name: str, value: object, read: Callable[[str], _Number]) -> _Number:
@@ -251,15 +233,15 @@ def _trust(name: str, value: object) -> TrustRules:
 
 
 NAMES: Mapping[str, Callable[[str, object], Any]] = {
-    "db": _db,
+    "db": lambda name, value: _expanded(_word(name, value)),
     "index": _word,
     "embedder": _word,
     "model": _folder,
     "key_from": _word,
-    "busy_timeout": _seconds,
-    "cache_bytes": _whole,
-    "largest_index": _whole,
-    "largest_record": _whole,
+    "busy_timeout": partial(_number, read=float),
+    "cache_bytes": partial(_number, read=int),
+    "largest_index": partial(_number, read=int),
+    "largest_record": partial(_number, read=int),
     "trust": _trust,
     "keep_traces": _duration,
     "audit": _mode,

@@ -36,7 +36,20 @@ def connect(at: Path | str | None, key: str | None = None) -> tuple[Any, Callabl
         raise missing_extra("chromadb", "chroma") from error
     if at is None:
         return _in_memory(chromadb)
-    client = _in_folder(chromadb, at) if isinstance(at, Path) else _at_server(chromadb, at, key)
+    if isinstance(at, Path):
+        if at.exists() and not at.is_dir():
+            raise StoreUnavailableError(f"{at} is a file; Chroma keeps its data in a folder")
+        at.mkdir(parents=True, exist_ok=True)
+        client = chromadb.PersistentClient(str(at), _settings(str(at)))
+    else:
+        parts = urlsplit(at)
+        client = chromadb.HttpClient(
+            host=parts.hostname,
+            port=parts.port,
+            ssl=parts.scheme == "https",
+            headers={"Authorization": f"Bearer {key}"} if key else None,
+            settings=chromadb.Settings(anonymized_telemetry=False),
+        )
     return client, lambda: _close(client)
 
 
@@ -49,24 +62,6 @@ def query(collection: Any, **asked: Any) -> Any:
             if _RACED not in str(error).lower():
                 raise
     return collection.query(**asked)
-
-
-def _in_folder(chromadb: Any, folder: Path) -> Any:
-    if folder.exists() and not folder.is_dir():
-        raise StoreUnavailableError(f"{folder} is a file; Chroma keeps its data in a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    return chromadb.PersistentClient(str(folder), _settings(str(folder)))
-
-
-def _at_server(chromadb: Any, url: str, key: str | None) -> Any:
-    parts = urlsplit(url)
-    return chromadb.HttpClient(
-        host=parts.hostname,
-        port=parts.port,
-        ssl=parts.scheme == "https",
-        headers={"Authorization": f"Bearer {key}"} if key else None,
-        settings=chromadb.Settings(anonymized_telemetry=False),
-    )
 
 
 def _in_memory(chromadb: Any) -> tuple[Any, Callable[[], None]]:

@@ -132,17 +132,9 @@ class Core:
         if record.kind.recallable and not keep_index:
             terms, marks = (analyses or {}).get(_key(record)) or (await self.analysed([record]))[_key(record)]
         return Put(
-            record=record,
-            action=action,
-            expected=record.version - 1 if expected is None else expected,
-            vector=vector,
-            terms=terms,
-            keep_index=keep_index,
-            source=source,
-            marks=marks,
-            derived_from=derived_from,
-            quotes=quotes,
-        )
+            record, action, record.version - 1 if expected is None else expected, vector, terms,
+            keep_index=keep_index, source=source, marks=marks, derived_from=derived_from, quotes=quotes,
+        )  # fmt: skip
 
     async def pages(self, reach: Reach, filter: Filter) -> AsyncIterator[Sequence[Record]]:
         """Yield every record that passes a filter, newest first, in pages."""

@@ -4,7 +4,7 @@ import asyncio
 import json
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from memorist.operations import requests
 from memorist.operations.answers import DRY_RUN, RECEIPT, Receipt, subject_hash
 from memorist.operations.calls import Call
 from memorist.records.filters import Filter, make_filter
-from memorist.records.record import Action, Draft, Kind, Record
+from memorist.records.record import Action, Draft, Kind
 from memorist.records.scope import SERVER_TENANT, Reach, Scope, Wall
 from memorist.records.times import iso, parse_expiry
 from memorist.stores.searching import held_by
@@ -50,13 +50,14 @@ async def purge(core: Core, call: Call, request: requests.Purge) -> Receipt:
     backups = [copy async for copy in _backups(core, texts)]
     log = core.store.audit
     last = None if log is None or await log.mode() == "off" else await log.last()
+    salt = secrets.token_hex(16)
     statement = {
         "type": DRY_RUN if dry_run else RECEIPT,
         "at": iso(core.clock()),
         "door": call.door.name,
         "token": call.token,
         "tenant": wall.tenant,
-        "subject": None if wall.user is None else _subject(wall.user),
+        "subject": None if wall.user is None else {"salt": salt, "hash": subject_hash(salt, wall.user)},
         "records": dict(sorted(kinds.items())),
         "tokens": tokens,
         "traces": traces,
@@ -97,19 +98,9 @@ async def _deleted(core: Core, call: Call, wall: Wall) -> Counter[str]:
 async def _texts_of(core: Core, wall: Wall) -> list[str]:
     """Return texts that belong to a user: the name, ids, keys, and pieces of contents of the newest records."""
     records = await core.store.select(Scope(*wall).reach(), _EVERYTHING, order="newest", limit=_RECORDS)
-    texts = [wall.user or "", *(text for record in records for text in _texts_in(record))]
+    held = ((record.id, record.key or "", record.content.strip()[:_PIECE]) for record in records)
+    texts = [wall.user or "", *(text for some in held for text in some)]
     return list(dict.fromkeys(text for text in texts if len(text.encode()) >= _SHORTEST))
-
-
-def _texts_in(record: Record) -> Iterator[str]:
-    yield record.id
-    yield record.key or ""
-    yield record.content.strip()[:_PIECE]
-
-
-def _subject(user: str) -> dict[str, str]:
-    salt = secrets.token_hex(16)
-    return {"salt": salt, "hash": subject_hash(salt, user)}
 
 
 async def note_backup(core: Core, call: Call, target: Path) -> None:

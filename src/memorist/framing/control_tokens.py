@@ -82,8 +82,7 @@ class _Fold(dict[int, str]):
     """Maps each code point to the one character that it looks like."""
 
     def __missing__(self, code: int) -> str:
-        character = chr(code)
-        self[code] = folded = self._fold(character)
+        self[code] = folded = self._fold(chr(code))
         return folded
 
     def _fold(self, character: str) -> str:
@@ -217,12 +216,11 @@ def _spelled_out() -> re.Pattern[str]:
     """Return what finds the tokens of `FAMILIES` that the grammar does not know, in a view."""
     tokens = {view_of(each) for tokens in FAMILIES.values() for each in tokens}
     alone = sorted((each for each in tokens if not any(_by_grammar(each, each))), key=len, reverse=True)
-    return re.compile(rf"(?=[<\[\]>✿`])(?:{'|'.join(map(_letters, alone))}){_GAP}*")
-
-
-def _letters(token: str) -> str:
-    parts = (rf"\d[\d,\s{_GAP}]*" if part == "{n}" else re.escape(part) for part in _PART.findall(token))
-    return rf"[\s{_GAP}\\]{{0,20}}+".join(parts)
+    forms = []
+    for token in alone:
+        letters = (rf"\d[\d,\s{_GAP}]*" if each == "{n}" else re.escape(each) for each in _PART.findall(token))
+        forms.append(rf"[\s{_GAP}\\]{{0,20}}+".join(letters))
+    return re.compile(rf"(?=[<\[\]>✿`])(?:{'|'.join(forms)}){_GAP}*")
 
 
 def _replaced(text: str, changes: list[Change]) -> str:
@@ -253,18 +251,14 @@ def _is_token(found: re.Match[str], view: str, text: str) -> bool:
     if unbroken and ((first and second and key) or _WORDS.match(key) or _IN_TAGS.match(key)):
         return True
     if in_squares:
-        return _IN_SQUARES.match(key) is not None and _stands_alone(found, view, key)
+        # a role may be an index (``users[user]``) or a link (``[user](https://…)``)
+        indexes = (
+            view[max(0, found.start() - 1) : found.start()].isalnum() or view[found.end() : found.end() + 1] == "("
+        )
+        return _IN_SQUARES.match(key) is not None and not (indexes and re.match(rf"(?:{_ROLES})\Z", key))
     quoted = text[found.start()] in "«‹" and "/" not in name and key not in ("sys", "inst")
     compared = key == "s" and name != name.strip() and "/" not in name  # a < s > b
     return not quoted and not compared and _IN_TAGS.match(key) is not None
-
-
-def _stands_alone(found: re.Match[str], view: str, key: str) -> bool:
-    """Tell a marker from an index (``users[user]``) and from a link (``[user](https://…)``)."""
-    if re.match(rf"(?:{_ROLES})\Z", key) is None:
-        return True
-    before, after = view[max(0, found.start() - 1) : found.start()], view[found.end() : found.end() + 1]
-    return not before.isalnum() and after != "("
 
 
 def _is_tag(found: re.Match[str], text: str) -> bool:

@@ -54,11 +54,21 @@ class CountingChatModel(ABC):
                 spent = Usage(failures=1, seconds=time.perf_counter() - begun, concurrency=self.concurrency)
                 self.usage += spent
                 raise
-            usage = self._usage(messages, answer, time.perf_counter() - begun)
+            seconds = time.perf_counter() - begun
+        sent, received = answer.prompt_tokens, answer.completion_tokens
+        usage = Usage(
+            calls=1,
+            prompt_tokens=sum(estimate_tokens(each["content"]) for each in messages) if sent is None else sent,
+            completion_tokens=estimate_tokens(answer.text) if received is None else received,
+            estimated=sent is None or received is None,
+            seconds=seconds,
+            concurrency=self.concurrency,
+        ).priced(self._prices)
         self.usage += usage
         reply = Reply(text=answer.text, usage=usage)
         if schema is None:
-            return replace(reply, problem=_no_text(answer))
+            problem = "the model refused" if answer.refused else None if answer.text.strip() else "the answer is empty"
+            return replace(reply, problem=problem)
         data, problem = read_answer(answer.text, schema, cut=answer.cut, refused=answer.refused)
         return replace(reply, data=data, problem=problem)
 
@@ -78,26 +88,3 @@ class CountingChatModel(ABC):
         Raises:
             ModelError: the model did not answer.
         """
-
-    def _usage(self, messages: Sequence[ChatMessage], answer: Completion, seconds: float) -> Usage:
-        prompt, completion = answer.prompt_tokens, answer.completion_tokens
-        estimated = prompt is None or completion is None
-        if prompt is None:
-            prompt = sum(estimate_tokens(message["content"]) for message in messages)
-        if completion is None:
-            completion = estimate_tokens(answer.text)
-        usage = Usage(
-            calls=1,
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            estimated=estimated,
-            seconds=seconds,
-            concurrency=self.concurrency,
-        )
-        return usage.priced(self._prices)
-
-
-def _no_text(answer: Completion) -> str | None:
-    if answer.refused:
-        return "the model refused"
-    return None if answer.text.strip() else "the answer is empty"

@@ -1,6 +1,7 @@
 """Digesting: facts and experiences from unread messages and raw records; it may run any number of times."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -54,17 +55,10 @@ class DigestReport:
     usage: Usage = NO_USAGE
 
     def __add__(self, other: "DigestReport") -> "DigestReport":
-        names = {**self.decisions, **other.decisions}
-        return DigestReport(
-            messages=self.messages + other.messages,
-            records=self.records + other.records,
-            decisions={name: self.decisions.get(name, 0) + other.decisions.get(name, 0) for name in names},
-            experiences=self.experiences + other.experiences,
-            raw=self.raw + other.raw,
-            left=self.left + other.left,
-            problem=other.problem or self.problem,
-            usage=self.usage + other.usage,
-        )
+        added = ("messages", "records", "experiences", "raw", "left", "usage")
+        totals: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in added}
+        decisions = dict(Counter(self.decisions) + Counter(other.decisions))
+        return DigestReport(**totals, decisions=decisions, problem=other.problem or self.problem)
 
 
 class Digest:
@@ -152,16 +146,14 @@ class Digest:
         unread: Mapping[str, Any] = {"digested": {"$exists": False}}
         if self._again:
             unread = {"$or": [unread, {"digested": _RAW}]}
-        return await self._all(kind=Kind.MESSAGE, payload=unread)
+        return [record async for record in self._memory.iterate(kind=Kind.MESSAGE, payload=unread)]
 
     async def _records(self) -> list[Record]:
         raw: Mapping[str, Any] = {"$or": [{"raw": {"$exists": True}}, {"unreconciled": {"$exists": True}}]}
         if not self._again:
             raw = {"$and": [raw, {"digested": {"$exists": False}}]}
-        return await self._all(kind=(Kind.FACT, Kind.EXPERIENCE), payload=raw)
-
-    async def _all(self, **chosen: Any) -> list[Record]:
-        return [record async for record in self._memory.iterate(**chosen)]
+        kinds = (Kind.FACT, Kind.EXPERIENCE)
+        return [record async for record in self._memory.iterate(kind=kinds, payload=raw)]
 
     def _batches(self, records: Sequence[Record]) -> list[list[Record]]:
         """Return the messages in batches, each of one agent and session, in the order of their first message."""

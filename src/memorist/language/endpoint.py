@@ -123,9 +123,6 @@ class OpenAIChatModel(CountingChatModel):
             raise kind(reason(error, self.name, self._settings["timeout"])) from error
         except ValueError as error:  # a body that is not JSON
             raise ModelUnavailableError(f"{self.name} gave an answer that cannot be read: {error}") from error
-        return self._read(answer)
-
-    def _read(self, answer: Any) -> Completion:
         choices = getattr(answer, "choices", None)
         if not isinstance(choices, list):
             raise ModelUnavailableError(
@@ -134,14 +131,14 @@ class OpenAIChatModel(CountingChatModel):
         first = choices[0] if choices else None
         message = getattr(first, "message", None)
         content, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
-        reason = getattr(first, "finish_reason", None)
+        ended = getattr(first, "finish_reason", None)
         usage = getattr(answer, "usage", None)
         return Completion(
             text=content if isinstance(content, str) else refusal if isinstance(refusal, str) else "",
             prompt_tokens=_count(getattr(usage, "prompt_tokens", None)),
             completion_tokens=_count(getattr(usage, "completion_tokens", None)),
-            cut=reason == "length",
-            refused=bool(refusal) or reason == "content_filter",
+            cut=ended == "length",
+            refused=bool(refusal) or ended == "content_filter",
         )
 
 

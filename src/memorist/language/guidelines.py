@@ -10,7 +10,7 @@ from memorist.kinds import ToolUse
 from memorist.kinds.tools import mean
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
-from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, unusable
+from memorist.language.steps import NO_MODEL, TEXT, Problem, ask_texts, object_of
 from memorist.memory import Memory
 from memorist.records.record import Record
 
@@ -65,15 +65,12 @@ async def write_guidelines(
     if model is None:
         return Guidelines(text=_ending(body or _examples(calls), calls), problem=NO_MODEL)
     data = {"tool": tool, "guidelines": body, "calls": [_shown(call) for call in calls[:NEWEST]]}
-    asked = await ask(model, "guidelines", data, _FORM, prompts)
-    problem, text = asked.problem, ""
-    if problem is None:
-        text = asked.data["guidelines"].partition(_HEADING)[0].strip()
-        problem = unusable([text], [json.dumps(data, ensure_ascii=False)], prompts)
-    if problem is not None:
-        told("Writing guidelines", problem)
-        return Guidelines(text=_ending(body or _examples(calls), calls), problem=problem, usage=asked.usage)
-    return Guidelines(text=_ending(text, calls), usage=asked.usage)
+    asked = await ask_texts(
+        "Writing guidelines", model, "guidelines", data, _FORM, prompts, sources=[json.dumps(data, ensure_ascii=False)],
+        read=lambda found: [found["guidelines"].partition(_HEADING)[0].strip()],
+    )  # fmt: skip
+    text = asked.data[0] if asked.problem is None else body or _examples(calls)
+    return Guidelines(text=_ending(text, calls), problem=asked.problem, usage=asked.usage)
 
 
 async def keep_guidelines(

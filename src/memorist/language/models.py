@@ -40,18 +40,11 @@ class Usage:
     concurrency: int = 0
 
     def __add__(self, other: Usage) -> Usage:
+        added = ("calls", "failures", "prompt_tokens", "completion_tokens", "seconds", "batches")
+        totals = {name: getattr(self, name) + getattr(other, name) for name in added}
         costs = [each.cost for each in (self, other) if each.cost is not None]
-        return Usage(
-            calls=self.calls + other.calls,
-            failures=self.failures + other.failures,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            estimated=self.estimated or other.estimated,
-            cost=sum(costs) if costs else None,
-            seconds=self.seconds + other.seconds,
-            batches=self.batches + other.batches,
-            concurrency=max(self.concurrency, other.concurrency),
-        )
+        estimated, concurrency = self.estimated or other.estimated, max(self.concurrency, other.concurrency)
+        return Usage(**totals, estimated=estimated, cost=sum(costs) if costs else None, concurrency=concurrency)
 
     def priced(self, prices: Prices | None) -> Usage:
         """Return this usage with its cost at these prices."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.framing.frame import without_recalled
@@ -12,12 +13,10 @@ from memorist.language.steps import (
     TEXT,
     Given,
     Problem,
-    ask,
+    ask_texts,
     messages_of,
     object_of,
     shown,
-    told,
-    unusable,
 )
 
 _FORM = object_of(questions={"type": "array", "items": TEXT})
@@ -67,13 +66,13 @@ async def rewrite_question(
     before = messages_of(said)[-_SAID:]
     if model is None:
         return Questions(texts=(plain,), problem=NO_MODEL)
-    asked = await ask(model, "questions", {"question": plain, "conversation": shown(before)}, _FORM, prompts)
-    problem, texts = asked.problem, tuple[str, ...]()
-    if problem is None:
-        texts = tuple(dict.fromkeys(stripped for each in asked.data["questions"] if (stripped := each.strip())))[
-            :_MOST_TEXTS
-        ]
-        problem = unusable(texts, [plain, *(message.content for message in before)], prompts)
-    if problem is not None:
-        return Questions(texts=(plain,), problem=told("Rewriting a question", problem), usage=asked.usage)
-    return Questions(texts=texts, usage=asked.usage)
+
+    def read(found: Any) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.strip() for each in found["questions"] if each.strip()))[:_MOST_TEXTS]
+
+    asked = await ask_texts(
+        "Rewriting a question", model, "questions", {"question": plain, "conversation": shown(before)}, _FORM, prompts,
+        read=read, sources=[plain, *(message.content for message in before)],
+    )  # fmt: skip
+    texts = asked.data if asked.problem is None else (plain,)
+    return Questions(texts=texts, problem=asked.problem, usage=asked.usage)

@@ -59,17 +59,25 @@ def read_answer(
         begin = text.find("{")
         if begin < 0:
             return None, "the model refused" if is_refusal(text) else "the answer is not JSON"
-        text = _without_end(text[begin:])
-        cut = cut or _ends_open(text)
-        data = None if cut else _plain(text + (_closers(text) or "")) or _repaired(text)
+        text = text[begin:]
+        end = text.rfind("}") + 1
+        if end and _closers(text[:end]) == "":  # the rest is prose
+            text = text[:end]
+        missing = _closers(text)
+        # more than closing brackets is missing: the text ends inside a value, or after a comma
+        cut = cut or missing is None or (missing != "" and text.rstrip()[-1:] not in ('"', "'", "}", "]"))
+        data = None if cut else _plain(text + (missing or "")) or _repaired(text)
     if cut:
         return None, "the answer is cut off"
     if data is None:
         return None, f"the answer is not JSON; {install_command('llm')} repairs small faults"
     try:
-        data = _wrapped(_storable(data), schema)
+        data = _storable(data)
     except RecursionError:
         return None, "the answer nests too deep"
+    properties = schema.get("properties", {})
+    if isinstance(data, list) and len(properties) == 1:  # the object with one list that the schema asks for
+        data = {next(iter(properties)): data}
     return (data, None) if fits(data, schema) else (None, "the answer has another form than asked for")
 
 
@@ -112,18 +120,6 @@ def _repaired(text: str) -> Any:
         return None
 
 
-def _without_end(text: str) -> str:
-    """Return the text up to its last bracket, if all brackets are closed there: the rest is prose."""
-    end = text.rfind("}") + 1
-    return text[:end] if end and _closers(text[:end]) == "" else text
-
-
-def _ends_open(text: str) -> bool:
-    """Return whether more than closing brackets is missing: the text ends inside a value, or after a comma."""
-    missing = _closers(text)
-    return missing is None or (missing != "" and text.rstrip()[-1:] not in ('"', "'", "}", "]"))
-
-
 def _closers(text: str) -> str | None:
     """Return the brackets that are missing at the end of a text; None if it ends inside a string."""
     inside = escaped = False
@@ -151,11 +147,3 @@ def _storable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_storable(name): _storable(each) for name, each in value.items()}
     return value
-
-
-def _wrapped(data: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a list as the object with one list that the schema asks for."""
-    properties = schema.get("properties", {})
-    if isinstance(data, list) and len(properties) == 1:
-        return {next(iter(properties)): data}
-    return data

@@ -8,7 +8,7 @@ from memorist.framing.frame import without_recalled
 from memorist.kinds import Episode
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
-from memorist.language.steps import NO_MODEL, TEXT, Problem, ask, object_of, told, unusable
+from memorist.language.steps import NO_MODEL, TEXT, Problem, ask_texts, object_of
 
 _FORM = object_of(reflection=TEXT)
 _ROLLOUT = 12_000
@@ -50,14 +50,12 @@ async def reflect(
     if model is None:
         return Reflection(text=_plainly(episode), problem=NO_MODEL)
     data = {name: without_recalled(part)[-_ROLLOUT:] for name, part in episode.parts().items()}
-    asked = await ask(model, "reflection", data, _FORM, prompts)
-    problem, text = asked.problem, ""
-    if problem is None:
-        text = asked.data["reflection"].strip()
-        problem = unusable([text], data.values(), prompts)
-    if problem is not None:
-        return Reflection(text=_plainly(episode), problem=told("Reflecting", problem), usage=asked.usage)
-    return Reflection(text=text, usage=asked.usage)
+    asked = await ask_texts(
+        "Reflecting", model, "reflection", data, _FORM, prompts, sources=data.values(),
+        read=lambda found: [found["reflection"].strip()],
+    )  # fmt: skip
+    text = asked.data[0] if asked.problem is None else _plainly(episode)
+    return Reflection(text=text, problem=asked.problem, usage=asked.usage)
 
 
 def _plainly(episode: Episode) -> str:

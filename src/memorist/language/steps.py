@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -118,13 +118,33 @@ def wrong_language(answers: Iterable[str], sources: Iterable[str], prompts: Prom
     return Problem(f"the answer is in another language ({other})") if other else None
 
 
-def unusable(answers: Sequence[str], sources: Iterable[str], prompts: Prompts | None) -> Problem | None:
-    """Return why a model's texts are of no use: no texts, a refusal, or another language than the sources'."""
-    if not answers or not answers[0]:
-        return Problem("the answer is empty")
-    if is_refusal(answers[0]):
-        return Problem("the model refused")
-    return wrong_language(answers, sources, prompts)
+async def ask_texts(
+    step: str,
+    model: ChatModelSpec | Problem,
+    prompt: str,
+    data: Mapping[str, Any],
+    schema: Mapping[str, Any],
+    prompts: Prompts | None,
+    *,
+    read: Callable[[Any], Sequence[str]],
+    sources: Iterable[str],
+) -> StepResult:
+    """As `ask`, for an answer of texts, which `read` returns; they are made from the `sources`.
+
+    No texts, a refusal, and another language than the sources' are problems. A problem is logged as one of the `step`.
+    """
+    asked = await ask(model, prompt, data, schema, prompts)
+    if asked.problem is None:
+        texts = read(asked.data)
+        problem = wrong_language(texts, sources, prompts)
+        if not texts or not texts[0]:
+            problem = Problem("the answer is empty")
+        elif is_refusal(texts[0]):
+            problem = Problem("the model refused")
+        asked = replace(asked, data=texts, problem=problem)
+    if asked.problem is not None:
+        told(step, asked.problem)
+    return asked
 
 
 def messages_of(given: Iterable[Given] | Given) -> list[Message]:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.kinds import Message, estimate_tokens
@@ -15,14 +14,12 @@ from memorist.language.steps import (
     TEXT,
     Given,
     Problem,
-    ask,
+    ask_texts,
     messages_of,
     object_of,
     opened,
     shown,
     speaker_of,
-    told,
-    unusable,
 )
 
 _FORM = object_of(summary=TEXT)
@@ -87,25 +84,16 @@ async def summarize(
     async with opened(model) as chat:
         asked: ChatModel | Problem = chat
         for batch in batches_of(old, len(old), BATCH_CHARACTERS):
-            made, fault, spent = await _shorten(text, batch, asked, prompts, words)
-            if fault is not None and fault.temporary:
-                asked = fault
-            problem = problem or fault
-            usage += spent
-            text = _extract(text, batch, words) if made is None else made
+            made = await ask_texts(
+                "Summarising", asked, "summary", {"words": words, "summary": text, "messages": shown(batch)}, _FORM,
+                prompts, read=lambda found: [found["summary"].strip()], sources=[each.content for each in batch],
+            )  # fmt: skip
+            if made.problem is not None and made.problem.temporary:
+                asked = made.problem
+            problem = problem or made.problem
+            usage += made.usage
+            text = made.data[0] if made.problem is None else _extract(text, batch, words)
     return Summary(text=text, covered=old, rest=rest, problem=problem, usage=usage)
-
-
-async def _shorten(
-    text: str, batch: Sequence[Message], model: ChatModel | Problem, prompts: Prompts | None, words: int
-) -> tuple[str | None, Problem | None, Usage]:
-    data: dict[str, Any] = {"words": words, "summary": text, "messages": shown(batch)}
-    asked = await ask(model, "summary", data, _FORM, prompts)
-    if asked.problem is not None:
-        return None, told("Summarising", asked.problem), asked.usage
-    made = asked.data["summary"].strip()
-    problem = unusable([made], (each.content for each in batch), prompts)
-    return (made, None, asked.usage) if problem is None else (None, told("Summarising", problem), asked.usage)
 
 
 def _extract(previous: str, messages: Sequence[Message], words: int) -> str:

@@ -111,13 +111,6 @@ def limit(name: str, value: Any) -> int:
     return max(value, 0)
 
 
-def integer(name: str, value: Any) -> int:
-    """Return `value` if it is a whole number of 64 bits."""
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
-        raise InvalidInputError(f"{name} must be a whole number of 64 bits, not {shown(value)}")
-    return value
-
-
 def whole(name: str, value: Any, least: int = 0) -> int:
     """Return `value` if it is a whole number that is not below `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -134,25 +127,19 @@ def tokens(name: str, value: Any) -> int:
     return value
 
 
-def number(name: str, value: Any) -> float:
-    """Return `value` if it is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
-        raise InvalidInputError(f"{name} must be a finite number, not {shown(value)}")
-    return value
+def _number_in(what: str, least: float, most: float, *kinds: Any) -> Callable[[str, Any], Any]:
+    def read(name: str, value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
+            raise InvalidInputError(f"{name} must be {what}, not {shown(value)}")
+        return value
+
+    return read
 
 
-def probability(name: str, value: Any) -> float:
-    """Return a number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {shown(value)}")
-    return value
-
-
-def rating(name: str, value: Any) -> float:
-    """Return feedback from -1 to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
-        raise InvalidInputError(f"{name} must be a number from -1 to 1, not {shown(value)}")
-    return value
+integer = _number_in("a whole number of 64 bits", -(2**63), 2**63 - 1, int)
+number = _number_in("a finite number", -sys.float_info.max, sys.float_info.max, int, float)
+probability = _number_in("a number from 0 to 1", 0, 1, int, float)
+rating = _number_in("a number from -1 to 1", -1, 1, int, float)
 
 
 def bound(name: str, value: Any) -> TimeLike:

@@ -31,6 +31,7 @@ _BOM = "\ufeff"
 _BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 """What some readers take for the end of a line, though JSON leaves it as it is."""
 Lines: TypeAlias = Iterable[str | bytes] | AsyncIterator[str | bytes]
+_NAMES: Mapping[type, str] = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
 _Item = TypeVar("_Item")
 _Done = TypeVar("_Done")
 
@@ -159,7 +160,7 @@ def read_object(line: str | bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise FormatError(f"not a JSON object but {_name_of(value)}")
+        raise FormatError(f"not a JSON object but {_NAMES.get(type(value), 'a number')}")
     return value
 
 
@@ -173,10 +174,8 @@ async def store_each(
         MemoristError: an error that was not caused by a single item. If some items are stored by then, the error
             concerns the others.
     """
-    refused, of_all = (
-        (InvalidInputError, ConflictError, EmbedderError),
-        (EmbedderUnavailableError, EmbedderMismatchError),
-    )
+    refused = (InvalidInputError, ConflictError, EmbedderError)
+    of_all = (EmbedderUnavailableError, EmbedderMismatchError)
     outcomes: list[_Done | MemoristError] = []
     try:
         return [*await store(items)]
@@ -226,7 +225,8 @@ def check_header(line: str | bytes) -> None:
     if header.get("format") != FORMAT:
         if "text" in header or "content" in header:
             raise FormatError(f"{expected}; this looks like a chat file, which `memorist load` reads")
-        raise FormatError(f"{expected}; found was {_shortened(line)}")
+        text = (line.decode("utf-8", "replace") if isinstance(line, bytes) else line).strip()
+        raise FormatError(f"{expected}; found was {text if len(text) <= 80 else f'{text[:79]}…'}")
     version = header.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise FormatError(f"{expected}; its version is {shown(version)}")
@@ -240,13 +240,3 @@ def check_header(line: str | bytes) -> None:
 def refuse_constant(constant: str) -> None:
     """Raise ValueError for a name that Python reads as a number and JSON does not have, such as NaN."""
     raise ValueError(f"{constant} is not a JSON number")
-
-
-def _name_of(value: object) -> str:
-    names = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
-    return names.get(type(value), "a number")
-
-
-def _shortened(line: str | bytes) -> str:
-    text = (line.decode("utf-8", "replace") if isinstance(line, bytes) else line).strip()
-    return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,7 +1,7 @@
 """Which records a verb is about: one filter, the same for every verb and every store."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -125,18 +125,15 @@ class Filter:
             self.verified is None or record.verified == self.verified,
             not self.without & record.origin.authors,
             self.derived_from is None or not self.derived_from.isdisjoint(record.origin.derived_from),
-            self._is_valid(record),
+            self.superseded or record.current
+            if self.as_of is None
+            else record.at <= self.as_of and (record.superseded_at is None or record.superseded_at > self.as_of),
         )
         return (
             all(checks)
             and (self.where is None or holds(self.where, record.metadata))
             and (self.payload is None or holds(self.payload, record.payload))
         )
-
-    def _is_valid(self, record: Record) -> bool:
-        if self.as_of is not None:
-            return record.at <= self.as_of and (record.superseded_at is None or record.superseded_at > self.as_of)
-        return self.superseded or record.current
 
 
 def make_filter(
@@ -206,30 +203,22 @@ def parse_where(where: Mapping[str, Any], depth: int = 0) -> Condition:
 def parse_condition(where: Mapping[str, Any]) -> Condition:
     """Return the condition that a mapping describes, as `parse_where` does, or refuse one too large for a store."""
     condition = parse_where(where)
-    if (size := _size(condition)) > MAX_TESTS:
+    if (size := sum(not isinstance(each, Not) for each in _each(condition))) > MAX_TESTS:
         raise InvalidInputError(f"a filter of {size} comparisons is too large; the most is {MAX_TESTS}")
     return condition
 
 
 def compares(condition: Condition) -> bool:
     """Return whether a condition looks at any field at all; ``{}`` and ``{"$and": []}`` look at none."""
-    match condition:
-        case AllOf(parts) | AnyOf(parts):
-            return any(map(compares, parts))
-        case Not(inner):
-            return compares(inner)
-        case _:
-            return True
+    return any(isinstance(each, Comparison) for each in _each(condition))
 
 
-def _size(condition: Condition) -> int:
-    match condition:
-        case AllOf(parts) | AnyOf(parts):
-            return 1 + sum(map(_size, parts))
-        case Not(inner):
-            return _size(inner)
-        case _:
-            return 1
+def _each(condition: Condition) -> Iterator[Condition]:
+    """Yield a condition and all those in it."""
+    yield condition
+    inner = (condition.condition,) if isinstance(condition, Not) else getattr(condition, "conditions", ())
+    for part in inner:
+        yield from _each(part)
 
 
 def _parse_field(name: object, value: Any) -> list[Condition]:

@@ -14,7 +14,7 @@ from memorist.records.codec import Plain, plain
 from memorist.records.kind import Kind
 from memorist.records.origins import MAX_SOURCES, NOBODY, Author, AuthorLike, Door, Origin, author_of_role
 from memorist.records.scope import Scope
-from memorist.records.times import TimeLike, iso, parse_expiry, parse_time
+from memorist.records.times import TimeLike, parse_expiry, parse_time
 
 __all__ = [
     "Action",
@@ -54,7 +54,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Plain):
     """One memory, as it is stored.
 
     `metadata` is the user's alone; `payload` holds the kind's own fields. Times are in UTC.
@@ -103,34 +103,6 @@ class Record:
             return self
         return replace(self, origin=replace(self.origin, authors=door.admitted(self.origin.authors), door=door.name))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, scope names at the top level, times in ISO 8601."""
-        scope = self.scope
-        return {
-            "id": self.id,
-            "kind": str(self.kind),
-            "tenant": scope.tenant,
-            "user": scope.user,
-            "agent": scope.agent,
-            "session": scope.session,
-            "content": self.content,
-            "cue": self.cue,
-            "key": self.key,
-            "metadata": dict(self.metadata),
-            "payload": dict(self.payload),
-            "source": self.source,
-            "verified": self.verified,
-            "rating": self.rating,
-            "created_at": iso(self.created_at),
-            "updated_at": iso(self.updated_at),
-            "happened_at": None if self.happened_at is None else iso(self.happened_at),
-            "expires_at": None if self.expires_at is None else iso(self.expires_at),
-            "superseded_by": self.superseded_by,
-            "superseded_at": None if self.superseded_at is None else iso(self.superseded_at),
-            "version": self.version,
-            "origin": self.origin.to_dict(),
-        }
-
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Record":
         """Return the record that `to_dict` made `plain` of.
@@ -139,8 +111,7 @@ class Record:
             InvalidInputError: a field is missing, unknown or wrong.
         """
         values = dict(plain)
-        unknown = set(values) - _PLAIN_FIELDS
-        if unknown:
+        if unknown := set(values) - _PLAIN_FIELDS:
             raise InvalidInputError(f"unknown field {shown(min(unknown))} in a record")
         for name in _NEEDED:
             if values.get(name) is None:
@@ -153,10 +124,12 @@ class Record:
         values["kind"] = parse_kind(values["kind"])
         told = "origin" in values
         origin = Origin.from_dict(values.pop("origin")) if told else Origin(authors=Author.USER)
-        record = _checked(cls(**values, origin=origin))
+        record = cls(**values, origin=origin)
+        record = replace(record, **check_fields(record))
         if told:
             return record
-        return _checked(replace(record, origin=Origin.assumed(record.kind, record.payload, record.source)))
+        record = replace(record, origin=Origin.assumed(record.kind, record.payload, record.source))
+        return replace(record, **check_fields(record))
 
 
 _NEEDED = ("id", "kind", "content", "created_at", "updated_at")
@@ -374,10 +347,6 @@ def parse_kind(value: Kind | str) -> Kind:
         return Kind(value)
     except (ValueError, RecursionError) as error:  # the error of an enum shows the value
         raise InvalidInputError(f"unknown kind {shown(value)}; there are: {', '.join(Kind)}") from error
-
-
-def _checked(record: Record) -> Record:
-    return replace(record, **check_fields(record))
 
 
 def check_fields(record: Record) -> dict[str, Any]:
