@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 
 from memorist.errors import StoreUnavailableError, missing_extra
 
-__all__ = ["connect", "query"]
-
 _TRIES = 5
 _RACED = "error finding id"
 """What Chroma says of a row that was written while a query read the index; the next try finds it."""

@@ -11,8 +11,6 @@ from memorist.errors import missing_extra
 if TYPE_CHECKING:
     import openai
 
-__all__ = ["address", "client_settings", "openai_library", "reason"]
-
 
 def openai_library(extra: str) -> Any:
     """Return the module `openai`.

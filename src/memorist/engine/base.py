@@ -65,22 +65,17 @@ class WrappedEngine(Engine):
 
     @property
     def clock(self) -> Clock:
-        """Returns the present, by the inner engine."""
         return self._inner.clock
 
     @property
     def trust(self) -> TrustRules:
-        """How far each author is trusted, by the inner engine."""
         return self._inner.trust
 
     async def open(self, call: Call) -> Scope:
-        """Open the inner engine."""
         return await self._inner.open(call)
 
     async def close(self) -> None:
-        """Close the inner engine."""
         await self._inner.close()
 
     async def prepare(self, call: Call, request: Request[Any]) -> None:
-        """Let the inner engine prepare."""
         await self._inner.prepare(call, request)

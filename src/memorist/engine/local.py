@@ -97,12 +97,10 @@ class LocalEngine(Engine):
 
     @property
     def clock(self) -> Clock:
-        """Returns the present, by the settings."""
         return self._core.clock
 
     @property
     def trust(self) -> TrustRules:
-        """How far each author is trusted, by the settings."""
         return self._core.settings.trust
 
     async def open(self, call: Call) -> Scope:
@@ -141,7 +139,6 @@ class LocalEngine(Engine):
             await self._core.embedder.close()
 
     async def answer(self, call: Call, request: Request[T]) -> T:
-        """Return the answer to `request` for `call`."""
         if not self._is_open:
             raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
         call = call.of(request.verb)

@@ -66,11 +66,9 @@ class RemoteEngine(Engine):
             raise
 
     async def close(self) -> None:
-        """Close the connections, once pending requests are answered."""
         await self._connection.close()
 
     async def answer(self, call: Call, request: Request[T]) -> T:
-        """Return the server's answer."""
         if isinstance(request, requests.Context) and request.count_tokens is not None:
             from memorist.context import Reader, tell  # imported here, because it takes long to load
 

@@ -185,7 +185,6 @@ class TracedEngine(WrappedEngine):
         self._watch = watch if isinstance(watch, Watch) else Watch(watch or Telemetry())
 
     async def answer(self, call: Call, request: Request[T]) -> T:
-        """Return the inner engine's answer."""
         with self._watch.verb(request.verb, call) as ended:
             result = await self._inner.answer(call, request)
             ended.written, ended.changes = _written(request, result), request.writes

@@ -18,8 +18,6 @@ from typing import TypeAlias
 from memorist.framing.model_families import FAMILIES
 from memorist.system.regex import regex
 
-__all__ = ["neutralise", "spans", "view_of"]
-
 Span: TypeAlias = tuple[int, int]
 Change: TypeAlias = tuple[int, int, str]
 """A start, an end, and the text that takes the place of what is between."""

@@ -6,8 +6,6 @@
 
 from collections.abc import Mapping
 
-__all__ = ["FAMILIES"]
-
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "ChatML": (
         "<|im_start|>", "<|im_end|>", "<|im_sep|>", "<|endoftext|>", "<|endofprompt|>", "<|fim_prefix|>",

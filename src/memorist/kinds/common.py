@@ -9,8 +9,6 @@ from memorist.operations.arguments import text, unknown_arguments
 from memorist.records.record import Hit, Kind, Record
 from memorist.verbs import Verbs
 
-__all__ = ["SearchedView", "View", "check_text", "delete", "find"]
-
 _PAGE = 500
 
 

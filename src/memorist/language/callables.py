@@ -14,8 +14,6 @@ from memorist.language.models import ChatMessage, ModelFunction, Prices, Reply
 from memorist.language.reading import with_schema
 from memorist.records.content import field_of, text_of
 
-__all__ = ["CallableChatModel"]
-
 
 class CallableChatModel(CountingChatModel):
     """A function as a chat model: an async one, or a blocking one, which is called in a thread.

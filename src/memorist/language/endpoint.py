@@ -17,8 +17,6 @@ from memorist.language.reading import with_schema
 if TYPE_CHECKING:
     import openai
 
-__all__ = ["OpenAIChatModel"]
-
 _NO_SCHEMA = (400, 404, 415, 422, 501)
 """HTTP statuses with which servers report that they do not support JSON schemas."""
 

@@ -10,8 +10,6 @@ from memorist.records.origins import Door
 from memorist.records.record import Hit
 from memorist.records.scope import Scope
 
-__all__ = ["BEYOND", "Call", "Notes", "part"]
-
 BEYOND = 5
 """How many candidates below the cut are noted."""
 _UNTIMED = nullcontext()

@@ -9,8 +9,6 @@ from memorist.records.record import Order, Page, Record
 from memorist.records.times import to_micros
 from memorist.stores.base import Cursor
 
-__all__ = ["CHANGES", "decode", "encode", "make_page"]
-
 CHANGES = "changes"
 """The order of changes: by the time and the number of the later record."""
 

@@ -13,8 +13,6 @@ from memorist.operations.answers import Provenance
 from memorist.operations.requests import Request, answer_of
 from memorist.records.codec import decoder, plain
 
-__all__ = ["OPERATIONS", "Operation"]
-
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH"]
 
 

@@ -9,8 +9,6 @@ from typing import Any, Self, get_args, get_origin
 from memorist.records.times import iso, parse_time
 from memorist.system.hints import fields_of, once, read_hint
 
-__all__ = ["Plain", "decoder", "is_inline", "plain"]
-
 _AS_IT_IS = frozenset((str, int, float, bool, NoneType))
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["field_of", "folded", "text_of", "whole_text"]
-
 _TEXT_TYPES = frozenset((None, "text", "input_text", "output_text"))
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from memorist.audit.log import Act, AuditEntry, Counts, Mode, canonical
 from memorist.records.scope import Wall
 
-__all__ = ["AuditLog", "entry_of"]
-
 
 class AuditLog(ABC):
     """The log; see `memorist.audit.log`. Its mode is kept in the store, so that every process obeys the same one."""

@@ -9,8 +9,6 @@ from memorist.errors import InvalidInputError, StoreKeyError, missing_extra
 from memorist.system.handles import read_text
 from memorist.system.places import expanded
 
-__all__ = ["SOURCES", "Key", "new_key", "read_key"]
-
 SOURCES = "file:PATH, env:NAME, command:COMMAND or keyring:SERVICE/NAME"
 """Where a key may be kept. The key itself is never part of a setting, a URL, a log or an error."""
 

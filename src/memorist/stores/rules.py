@@ -14,20 +14,6 @@ from memorist.records.scope import Wall
 from memorist.records.times import from_micros, to_micros
 from memorist.stores.base import Put, Remove, Write
 
-__all__ = [
-    "Handle",
-    "Stored",
-    "check_alone",
-    "check_fingerprint",
-    "check_put",
-    "check_quotes",
-    "check_remove",
-    "check_sources",
-    "handle_of",
-    "history_of",
-    "removed_alone",
-]
-
 
 class Handle(NamedTuple):
     """The kind and key that at most one current record behind a wall holds."""

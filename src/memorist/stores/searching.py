@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from memorist.system.handles import open_file
 
-__all__ = ["Place", "Search", "found_in", "held_by"]
-
 _AT_ONCE = 4 * 1024 * 1024
 """Bytes that are searched at once."""
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from memorist.records.scope import Wall
 from memorist.stores.base import Entry
 
-__all__ = ["KeptIndex", "SegmentSpan", "Segments"]
-
 
 @dataclass(frozen=True, slots=True)
 class SegmentSpan:

@@ -1,20 +1,15 @@
 """Work that finishes before its caller's cancellation takes effect."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from contextlib import suppress
 from typing import TypeVar
 
 _T = TypeVar("_T")
 
 
-async def to_the_end(work: Callable[[], _T]) -> _T:
-    """Run blocking work on a thread. When cancelled, wait for it to finish, so that the caller can undo it."""
-    return await settled(asyncio.to_thread(work))
-
-
 async def settled(work: Awaitable[_T]) -> _T:
-    """Wait until `work` has succeeded or failed, also when the caller is cancelled meanwhile."""
+    """Wait until `work` has succeeded or failed, also when the caller is cancelled, so that it can undo the work."""
     running = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(running)

@@ -17,8 +17,6 @@ from memorist.stores.base import Candidates, Cursor, Entries, Outline, Staged, S
 from memorist.stores.searching import Search
 from memorist.stores.segments import Segments
 
-__all__ = ["WrappedStore"]
-
 
 class WrappedStore(Store):
     """Passes every call on to `store`."""

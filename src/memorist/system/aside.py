@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["LARGE", "aside", "is_large"]
-
 _T = TypeVar("_T")
 LARGE = 16 * 1024
 """Characters and elements from which on work leaves the event loop; less takes a few milliseconds."""

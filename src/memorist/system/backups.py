@@ -8,8 +8,6 @@ from typing import Any
 
 from memorist.errors import InvalidInputError, StoreUnavailableError, shown
 
-__all__ = ["placed", "prune"]
-
 _DATED = re.compile(r"memorist-[0-9]{8}T[0-9]{6}Z\.db")
 
 

@@ -12,8 +12,6 @@ import threading
 from collections import Counter
 from typing import TypeAlias
 
-__all__ = ["COMPANIONS", "Hold", "check_free", "open_file", "read_file", "read_text"]
-
 COMPANIONS = ("-wal", "-shm", "-journal")
 """What SQLite appends to the name of a database for the files beside it."""
 

@@ -6,8 +6,6 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["Hint", "fields_of", "once", "read_hint"]
-
 T = TypeVar("T")
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from memorist.errors import InvalidInputError
 
-__all__ = ["config_file", "default_url", "existing", "expanded", "folder"]
-
 _LINUX = {"cache": ".cache", "config": ".config", "data": ".local/share"}
 
 

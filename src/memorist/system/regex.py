@@ -3,8 +3,6 @@
 import re
 from typing import Any, cast
 
-__all__ = ["regex"]
-
 
 class _Pattern:
     def __init__(self, text: str, flags: int) -> None:

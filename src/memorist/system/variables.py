@@ -9,8 +9,6 @@ from collections.abc import Mapping
 
 from memorist.errors import InvalidInputError
 
-__all__ = ["PREFIX", "VARIABLES", "check_variables"]
-
 PREFIX = "MEMORIST_"
 
 VARIABLES: Mapping[str, tuple[str, ...]] = {

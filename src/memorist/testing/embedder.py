@@ -10,8 +10,6 @@ from memorist.embedders.base import Embedder, Role, Vectors
 from memorist.errors import EmbedderError
 from memorist.system.aside import aside
 
-__all__ = ["HashEmbedder"]
-
 _WORD = re.compile(r"\w+")
 _TRIGRAM_WEIGHT = 0.4
 """The weight of a trigram relative to a word: enough that "travels" is near "travelling", too little to dominate."""

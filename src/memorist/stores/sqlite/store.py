@@ -37,7 +37,7 @@ from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.segments import SQLiteSegments
 from memorist.stores.sqlite.selecting import ALIVE, rows_in
 from memorist.stores.sqlite.waiting import Patience
-from memorist.stores.threads import to_the_end
+from memorist.stores.threads import settled
 
 log = logging.getLogger("memorist.stores")
 _T = TypeVar("_T")
@@ -103,7 +103,7 @@ class SQLiteStore(Store):
         return await self._connections.write(work, alone=alone)
 
     async def open(self) -> None:
-        await to_the_end(self._connect)
+        await settled(asyncio.to_thread(self._connect))
 
     def _connect(self) -> None:
         with self._opening:
