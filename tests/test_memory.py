@@ -611,6 +611,8 @@ async def test_recalls_at_once_each_see_what_was_stored_before_them(
             await gate.wait()
         return changed
 
+    await alice.remember("tea zero")
+    assert await found(alice, "tea") == ["tea zero"]
     monkeypatch.setattr(store, "entries", held)
     await alice.remember("tea one")
     first = asyncio.create_task(found(alice, "tea"))
@@ -624,7 +626,7 @@ async def test_recalls_at_once_each_see_what_was_stored_before_them(
     await first
     gates[1].set()
 
-    assert set(await second) == {"tea one", "tea two"}
+    assert set(await second) == {"tea zero", "tea one", "tea two"}
 
 
 async def test_writers_share_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ WATCHED = (
     "json.dumps", "json.loads", "memorist.context.telling._context", "memorist.embedders.batching._hashed",
     "memorist.engine.core.marks_of", "memorist.engine.core.terms_of", "memorist.engine.purging.held_by",
     "memorist.operations.lines.line_of", "memorist.operations.lines.read_object", "memorist.recall.parts.parts_of",
-    "memorist.recall.hits.hits_of", "memorist.records.record.check_fields",
+    "memorist.recall.recaller.hits_of", "memorist.records.record.check_fields",
     "memorist.operations.requests.Remember.of",
     "memorist.serve.rest.access.fingerprint", "memorist.serve.rest.bodies._parsed",
     "memorist.serve.rest.records.fingerprint",
