@@ -205,22 +205,20 @@ def _blocking(name: str, member: Any) -> Any:
         getter = member.fget
         return property(functools.wraps(getter)(lambda self: _outward(getter(self._async)))) if getter else member
     if isinstance(member, classmethod):
-        return classmethod(_blocking_constructor(member.__func__))
+        function = member.__func__
+
+        @functools.wraps(function)
+        def constructor(cls: type[Twin], /, *args: Any, **kwargs: Any) -> Any:
+            made = function(cls._of, *map(_inward, args), **kwargs)
+            run(made.__aenter__)
+            return cls(made)
+
+        return classmethod(constructor)
     if not inspect.isfunction(member):
         return member
     if name == "__aenter__":
         return functools.wraps(member)(lambda self: self)  # it is open already
     return _blocking_method(member)
-
-
-def _blocking_constructor(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def constructor(cls: type[Twin], /, *args: Any, **kwargs: Any) -> Any:
-        made = function(cls._of, *map(_inward, args), **kwargs)
-        run(made.__aenter__)
-        return cls(made)
-
-    return constructor
 
 
 def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:

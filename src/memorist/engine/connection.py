@@ -22,8 +22,6 @@ from memorist.errors import (
 from memorist.system.aside import aside
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpcore  # httpx's own transport; it takes half the time of httpx for a call
 
 ATTEMPTS = 4
@@ -87,8 +85,12 @@ class Connection:
             raise ClosedError("the memory is not open; open it with `Memory.connect(...)` in a `with` or `async with`")
         loop = asyncio.get_running_loop()
         if (pool := self._pools.get(loop)) is None:
+            context = None
+            if self._origin[0] == "https":  # it trusts the authorities of this machine, or of ``SSL_CERT_FILE``, too
+                context = httpcore.default_ssl_context()
+                context.load_default_certs()
             pool = self._pools[loop] = httpcore.AsyncConnectionPool(
-                ssl_context=_trusting() if self._origin[0] == "https" else None,
+                ssl_context=context,
                 max_connections=100,
                 max_keepalive_connections=20 if loop is self._home else 0,
                 keepalive_expiry=_KEPT_SECONDS,
@@ -189,15 +191,6 @@ class Connection:
             ) from error
         except UnicodeEncodeError as error:
             raise InvalidInputError(f"this cannot be sent to {self.url}: {error}") from error
-
-
-def _trusting() -> "ssl.SSLContext":
-    """Return a TLS context that trusts the usual authorities, and those of this machine or of ``SSL_CERT_FILE``."""
-    import httpcore
-
-    context = httpcore.default_ssl_context()
-    context.load_default_certs()
-    return context
 
 
 def _parse(url: str) -> tuple[str, tuple[str, str, int | None, str], str]:

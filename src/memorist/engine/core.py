@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from memorist.config import Settings
-from memorist.embedders import BatchedEmbedder, Vectors, open_embedder, unit_rows
+from memorist.embedders import BatchedEmbedder, open_embedder, unit_rows
 from memorist.errors import EmbedderError, InvalidInputError
 from memorist.operations import cursors
 from memorist.operations.calls import Call
@@ -92,7 +92,11 @@ class Core:
         await self.embedder.ready()
         fingerprint = self.embedder.fingerprint
         brought = [position for position in wanted if given[position] is not None]
-        rows = _unit_rows([given[position] for position in brought], self.embedder.dimensions)
+        several, length = [given[position] for position in brought], self.embedder.dimensions
+        try:
+            rows = unit_rows(several, len(several), length, "the vectors given")
+        except EmbedderError:  # one by one, so that the error names the wrong one
+            rows = np.concatenate([given_vector(each, length) for each in several])
         for position, row in zip(brought, rows, strict=True):
             vectors[position] = row
         missing = [position for position in wanted if vectors[position] is None]
@@ -156,14 +160,6 @@ class Core:
 def _key(record: Record) -> tuple[Any, ...]:
     """Return the data that determines a record's terms and marks."""
     return record.text, record.kind, speaker_of(record), record.at
-
-
-def _unit_rows(given: Sequence[Any], dimensions: int) -> Vectors:
-    """Check and normalise vectors all at once; if that fails, one by one, so that the error names the wrong one."""
-    try:
-        return unit_rows(given, len(given), dimensions, "the vectors given")
-    except EmbedderError:
-        return np.concatenate([given_vector(each, dimensions) for each in given])
 
 
 class _Ticks:

@@ -161,8 +161,12 @@ class LocalEngine(Engine):
                 raise
             given = await answer(call)
         if isinstance(request, requests.Recall) and not self._told:
-            self._told = True
-            await self._tell_of_languages(call)
+            self._told = True  # once, what another version's vectors do not know of the caller's records
+            core = self._core
+            if isinstance(core.embedder.inner, BundledEmbedder):
+                with suppress(MemoristError):
+                    if told := await told_of_languages(core.store, core.embedder.inner, call.scope.reach(), _MOST_READ):
+                        logging.getLogger("memorist.languages").warning("%s", told)
         if not request.writes:
             await self._reads.note(call, request, given)
         if isinstance(request, requests.Remember) and request.embed == "behind":
@@ -190,15 +194,6 @@ class LocalEngine(Engine):
             moment = self.clock()
             records = await aside(lambda: [each.to_record(call.scope, moment, call.door) for each in drafts], drafts)
             await self._core.embed_ahead(records)
-
-    async def _tell_of_languages(self, call: Call) -> None:
-        """Log, after the first recall, what another version's vectors do not know of the caller's records."""
-        core = self._core
-        if isinstance(core.embedder.inner, BundledEmbedder):
-            with suppress(MemoristError):
-                reach = call.scope.reach()
-                if told := await told_of_languages(core.store, core.embedder.inner, reach, _MOST_READ):
-                    logging.getLogger("memorist.languages").warning("%s", told)
 
     async def _sweep(self, moment: datetime, call: Call) -> None:
         """Delete expired records and, once an hour, those that are too old; a failed sweep is logged and repeated.

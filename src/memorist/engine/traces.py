@@ -74,21 +74,18 @@ class Tracer:
             raise
         finally:
             ended.seconds = time.perf_counter() - begun
-            self._keep(ended)
+            if len(self._pending) < _MOST_PENDING:
+                task = asyncio.get_running_loop().create_task(self._kept(ended))
+                self._pending.add(task)
+                task.add_done_callback(self._pending.discard)
+            else:
+                log.warning("a trace was not kept: %d others wait to be written", _MOST_PENDING)
 
     async def settled(self) -> None:
         """Wait for the traces that this event loop is writing."""
         loop = asyncio.get_running_loop()
         while tasks := [task for task in self._pending if task.get_loop() is loop]:
             await asyncio.wait(tasks)
-
-    def _keep(self, ended: _Ended) -> None:
-        if len(self._pending) >= _MOST_PENDING:
-            log.warning("a trace was not kept: %d others wait to be written", _MOST_PENDING)
-            return
-        task = asyncio.get_running_loop().create_task(self._kept(ended))
-        self._pending.add(task)
-        task.add_done_callback(self._pending.discard)
 
     async def _kept(self, ended: _Ended) -> None:
         core, call = self._core, ended.call

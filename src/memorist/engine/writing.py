@@ -122,13 +122,9 @@ async def restore(core: Core, call: Call, request: requests.Restore) -> LoadRepo
     scope, report = call.scope, LoadReport()
     walls = await aside(lambda: _placed(request.records, scope, call.door), request.records)
     for wall, part in walls.items():
-
-        async def behind(records: Sequence[Record], wall: Wall = wall) -> Sequence[bool]:
-            return await _restore_behind(core, call, wall, records)
-
         outcomes: Sequence[bool | MemoristError]
         try:
-            outcomes = await store_each([record for _, record in part], behind)
+            outcomes = await store_each([record for _, record in part], partial(_restore_behind, core, call, wall))
         except MemoristError as error:
             if not report.added:
                 raise

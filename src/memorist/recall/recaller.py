@@ -84,8 +84,13 @@ class Recaller:
         if not known:
             return []
         question = _read(request, known.values(), self._clock())
+        vector: Floats | None = None
         with part(notes, "embedding"):
-            vector = await self._embedded(request, question)
+            if request.vector is not None and request.mode != "lexical":
+                vector = given_vector(request.vector, self._embedder.dimensions)[0]
+            elif request.mode != "lexical":  # the plain cosine alone needs nothing but the words
+                text = request.query[:MAX_TEXT] if request.mode == "dense" else question.embed
+                vector = (await self._embedder.embed([text], Role.QUERY))[0]
         beyond = BEYOND if notes is not None and notes.question == request.query else 0
         asked = Search(request, filter, request.limit + beyond, question, vector, to_micros(self._clock()))
         hits: list[Hit] = []
@@ -125,17 +130,6 @@ class Recaller:
                 "operator raise MEMORIST_LARGEST_INDEX"
             )
         return index, await self._measured(Recall(query="")) if index.rows else Scale()
-
-    async def _embedded(self, request: Recall, question: Question) -> Floats | None:
-        if request.mode == "lexical":
-            return None
-        if request.vector is None:
-            text = request.query[:MAX_TEXT] if request.mode == "dense" else question.embed  # by the plain cosine alone
-            rows = await self._embedder.embed([text], Role.QUERY)
-        else:
-            rows = given_vector(request.vector, self._embedder.dimensions)
-        vector: Floats = rows[0]
-        return vector
 
     async def _measured(self, request: Recall) -> Scale:
         """Return the scale of the embedder's cosines, measured once.

@@ -85,12 +85,10 @@ def parse_rules(name: str, value: Any) -> tuple[Rule, ...]:
     """
     if isinstance(value, str | Mapping | Rule) or not isinstance(value, Iterable):
         raise InvalidInputError(f"{name} must be a list of rules, not {type(value).__name__}")
-    return tuple(_rule(name, each) for each in value)
+    return tuple(each if isinstance(each, Rule) else _rule(name, each) for each in value)
 
 
 def _rule(name: str, value: Any) -> Rule:
-    if isinstance(value, Rule):
-        return value
     if not isinstance(value, Mapping) or "keep" not in value or not set(value) <= set(_FIELDS):
         raise InvalidInputError(f"each of {name} has keep, and may have {', '.join(_FIELDS[1:])}; not {shown(value)}")
     kind = value.get("kind")

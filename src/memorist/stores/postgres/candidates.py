@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from memorist.records.record import Kind
 from memorist.records.scope import Wall
 from memorist.stores.base import Candidates, Outline, Wanted
@@ -51,14 +53,12 @@ def outline_of(rows: Rows) -> Outline | None:
         rows=entries,
         length=length / max(entries, 1),
         speakers=[unescaped(name) for name in speakers if name is not None],
-        years=[1970 + _years(moment) for moment in moments if moment is not None],
+        years=[
+            1970 + int(np.datetime64(moment, "us").astype("datetime64[Y]").astype(int))
+            for moment in moments
+            if moment is not None
+        ],
     )
-
-
-def _years(moment: int) -> int:
-    import numpy as np
-
-    return int(np.datetime64(moment, "us").astype("datetime64[Y]").astype(int))
 
 
 def holding(schema: str, wall: Wall, wanted: Wanted, passing: Sql) -> Query | None:

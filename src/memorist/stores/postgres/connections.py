@@ -85,8 +85,15 @@ class Connections:
         await asyncio.to_thread(self._end)  # continues when its caller is cancelled
 
     def _end(self) -> None:
+        async def finish() -> None:
+            mine = asyncio.current_task()
+            while others := [task for task in self._running if task is not mine]:
+                await asyncio.wait(others)
+            if self._pool is not None:
+                await self._pool.close()
+
         if self._thread.is_alive():
-            asyncio.run_coroutine_threadsafe(self._finish(), self._loop).result()
+            asyncio.run_coroutine_threadsafe(finish(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
         self._loop.close()
@@ -134,13 +141,6 @@ class Connections:
 
         await persist(prepared, time.monotonic() + self.options.busy_timeout)
         self._pool = Pool(connected, self.options.pool_size, self.options.busy_timeout, self.options.shown)
-
-    async def _finish(self) -> None:
-        mine = asyncio.current_task()
-        while others := [task for task in self._running if task is not mine]:
-            await asyncio.wait(others)
-        if self._pool is not None:
-            await self._pool.close()
 
     @asynccontextmanager
     async def _lent(self) -> AsyncIterator[Connection]:

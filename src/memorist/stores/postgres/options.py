@@ -82,14 +82,14 @@ def parse_url(url: str, busy_timeout: float = 30.0) -> PostgresOptions:
     return PostgresOptions(conninfo=conninfo, busy_timeout=busy_timeout, **given)
 
 
-def _off_or_whole(value: str) -> int | None:
-    return None if value == "off" else int(value)
-
-
 _OPTIONS: Mapping[str, tuple[str, str, Callable[[str], Any]]] = {
     "schema": (r"(?!pg_)[a-z_][a-z0-9_]{0,40}", "a name of lower-case letters, digits and _", str),
     "pool_size": (r"(?!0+$)[0-9]{1,4}", "a whole number, 1 or more", int),
-    "prepare_threshold": (r"[0-9]{1,4}|off", "a whole number, or off", _off_or_whole),
+    "prepare_threshold": (
+        r"[0-9]{1,4}|off",
+        "a whole number, or off",
+        lambda value: None if value == "off" else int(value),
+    ),
     "partitions": (r"[0-9]{1,4}", "a whole number", int),
     "rls": (r"on|off", "on or off", "on".__eq__),
     "hnsw": (r"on|off", "on or off", "on".__eq__),

@@ -61,7 +61,8 @@ class Pool:
                 f"every connection to {self._shown} was in use for too long; try again, or raise pool_size in its URL"
             ) from None
         try:
-            return await self._taken() or await self._made(deadline)
+            idle = await self._taken()
+            return await persist(self._attempt, deadline) if idle is None else idle
         except BaseException:
             self._turns.release()
             raise
@@ -81,17 +82,14 @@ class Pool:
                 return connection
         return None
 
-    async def _made(self, deadline: float) -> Connection:
-        async def attempt() -> Connection:
-            try:
-                connection = await self._connect()
-            except Exception as error:
-                self.away = error
-                raise
-            self.away = None
-            return connection
-
-        return await persist(attempt, deadline)
+    async def _attempt(self) -> Connection:
+        try:
+            connection = await self._connect()
+        except Exception as error:
+            self.away = error
+            raise
+        self.away = None
+        return connection
 
     async def give_back(self, connection: Connection) -> None:
         """Take a connection back, and close it if it is no longer usable."""

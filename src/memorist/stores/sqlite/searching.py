@@ -24,9 +24,16 @@ def search(
     """
     done = Search()
     files = [] if path is None or encrypted else [path, path.with_name(f"{path.name}-wal")]
-    found = {file: _found_in(connection, which, file, texts) for which, file in enumerate(files)}
+    found: dict[Path, set[str]] = {}
+    for which, file in enumerate(files):  # the database is 0, its log is 1
+        size = file.stat().st_size if file.exists() else 0
+        found[file] = found_in(lambda start, size: connection.read("main", which, start, size)[1], size, texts)  # noqa: B023
     asked = set().union(*found.values()) if files else set(texts)
-    queries = [_query(connection, table) for table in _TABLES]
+    queries = []
+    for table in _TABLES:
+        texts_in = [row[1] for row in query_all(connection, f"PRAGMA table_info({table})") if row[2] == "TEXT"]
+        condition = " OR ".join(f"instr({name}, ?1)" for name in texts_in)
+        queries.append(f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {condition})")
     others = {text for text in asked if any(connection.execute(query, (text,)).get for query in queries)}
     for file, texts_there in found.items():
         done.places.append(Place(f"file {file}", len(texts_there - others), len(texts_there & others)))
@@ -35,19 +42,3 @@ def search(
     for copy in [] if path is None else sorted(path.parent.glob(f"{escape(path.name)}.v*.bak")):
         done.copies.append(f"copy {copy}, made before a migration: {held_by(copy, texts, encrypted=encrypted)}")
     return done
-
-
-def _found_in(connection: apsw.Connection, which: int, file: Path, texts: Collection[str]) -> set[str]:
-    """Return which texts are in the database's file (0) or in its log (1)."""
-    try:
-        size = file.stat().st_size
-    except FileNotFoundError:
-        return set()
-    return found_in(lambda start, size: connection.read("main", which, start, size)[1], size, texts)
-
-
-def _query(connection: apsw.Connection, table: str) -> str:
-    """Return the query whether a text is in a table."""
-    columns = [name for _, name, kind, *_ in query_all(connection, f"PRAGMA table_info({table})") if kind == "TEXT"]
-    condition = " OR ".join(f"instr({name}, ?1)" for name in columns)
-    return f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {condition})"
