@@ -11,7 +11,7 @@ from memorist.embedders import EmbedderSpec
 from memorist.engine.traced import Telemetry, Watch
 from memorist.indexes import Index
 from memorist.kinds.message import Message
-from memorist.kinds.options import RecordFields, SearchOptions
+from memorist.kinds.common import RecordFields, SearchOptions
 from memorist.kinds.tools import ToolStatistics
 from memorist.operations.answers import Context, Derived, Provenance, Receipt, ReplacementPage, TracePage
 from memorist.operations.arguments import Unset

@@ -53,7 +53,7 @@ class Verbs:
         return await self._engine.answer(self._call, request)
 
     async def prepare(self, request: Request[Any]) -> None:
-        """Let the engine do ahead what it can of a request that will come soon: embed its texts. Nothing is stored."""
+        """Let the engine embed the texts of a request that will come soon. Nothing is stored."""
         await self._engine.prepare(self._call, request)
 
     # --- scope -------------------------------------------------------------------------------------

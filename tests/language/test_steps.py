@@ -23,7 +23,7 @@ from memorist.language import (
     write_guidelines,
 )
 from memorist.language.prompting import NAMES
-from memorist.language.tongues import other_language
+from memorist.language.steps import other_language
 from memorist.memory import Memory
 
 pytestmark = pytest.mark.anyio

@@ -122,7 +122,7 @@ async def _backups(core: Core, texts: list[str]) -> AsyncIterator[str]:
     for record in await core.store.select(_SERVER.reach(), noted, order="oldest", limit=10_000):
         made = json.loads(record.content)
         path = Path(made["path"])
-        held = "it is not there any more; whoever moved or downloaded it has what it held"
+        held = "it is not there any more; whoever moved or downloaded it has its content"
         if path.exists():
             held = await asyncio.to_thread(held_by, path, texts, encrypted=core.settings.key_from is not None)
         yield f"backup of {made['at'][:16]} at {path}: {held}"

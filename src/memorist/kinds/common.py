@@ -4,12 +4,32 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Unpack, get_type_hints
 
 from memorist.errors import InvalidInputError
-from memorist.kinds.options import RecordFields, SearchOptions
 from memorist.operations.arguments import text, unknown_arguments
-from memorist.records.record import Hit, Kind, Record
+from memorist.operations.requests import Bounds, IfExists, Mode
+from memorist.records.record import CommonFields, Hit, Kind, Record
+from memorist.records.times import TimeLike
 from memorist.verbs import Verbs
 
 _PAGE = 500
+
+
+class RecordFields(CommonFields, total=False):
+    """What any record can have, and what to do where its id is taken; see `Memory.remember`."""
+
+    if_exists: IfExists
+
+
+class SearchOptions(Bounds, total=False):
+    """The options of any search; see `Memory.recall`."""
+
+    as_of: TimeLike | None
+    now: TimeLike | None
+    shared: bool
+    min_score: float
+    min_similarity: float
+    mode: Mode
+    explain: bool
+    vector: Any
 
 
 def check_text(name: str, value: object) -> str:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.kinds.common import SearchedView, check_text
-from memorist.kinds.options import RecordFields
+from memorist.kinds.common import RecordFields, SearchedView, check_text
 from memorist.operations.arguments import UNSET, Unset
 from memorist.records.record import Kind, Record
 from memorist.records.times import TimeLike

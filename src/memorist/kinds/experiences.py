@@ -2,8 +2,7 @@
 
 from typing import Unpack
 
-from memorist.kinds.common import View, check_text
-from memorist.kinds.options import RecordFields, SearchOptions
+from memorist.kinds.common import RecordFields, SearchOptions, View, check_text
 from memorist.operations.arguments import number
 from memorist.records.record import Hit, Kind, Record
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from memorist.errors import NotFoundError, shown
-from memorist.kinds.common import SearchedView, check_text
-from memorist.kinds.options import RecordFields
+from memorist.kinds.common import RecordFields, SearchedView, check_text
 from memorist.records.record import Kind, Record
 from memorist.records.times import TimeLike
 

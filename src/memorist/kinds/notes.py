@@ -2,8 +2,7 @@
 
 from typing import Unpack
 
-from memorist.kinds.common import SearchedView, check_text
-from memorist.kinds.options import RecordFields
+from memorist.kinds.common import RecordFields, SearchedView, check_text
 from memorist.records.record import Kind, Record
 
 __all__ = ["Notes"]

@@ -68,7 +68,7 @@ class Extraction:
 
     Args:
         statements: the facts; for messages that the model could not process, their own texts, with `raw` set.
-        problem: why some are raw; None if none is.
+        problem: why some are raw; None if all are facts.
         usage: the calls, tokens and cost.
     """
 

@@ -15,9 +15,15 @@ from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Reply, 
 from memorist.language.opening import open_chat_model
 from memorist.language.prompting import Prompts
 from memorist.language.reading import fits, is_refusal, read_answer
-from memorist.language.tongues import other_language
+from memorist.languages import CODES, language, languages_of
+from memorist.languages.detection import share_script
 
 log = logging.getLogger("memorist.language")
+_ENOUGH = 8
+"""The least words of texts by which two languages of one script are told apart."""
+
+_MIXED = 0.4
+"""The share of Latin letters above which a text is not one in another script."""
 
 Given: TypeAlias = str | Message | Mapping[str, Any]
 """A message in any form that a conversation accepts."""
@@ -108,6 +114,19 @@ def told(step: str, problem: Problem) -> Problem:
     """Log that a step continued without its model, and return the problem."""
     log.warning("%s without the model: %s", step, problem.reason)
     return problem
+
+
+def other_language(answer: str, source: str) -> str | None:
+    """Return the language of `answer` if it is clearly not one of `source`, else None."""
+    theirs, ours = languages_of(answer), languages_of(source)
+    letters = [letter for letter in answer if letter.isalpha()]
+    latin = sum(letter < "\u0250" for letter in letters) > _MIXED * len(letters)
+    if not theirs or not ours or not set(theirs).isdisjoint(ours) or (latin and not share_script(theirs[0], "en")):
+        return None
+    short = min(len(answer.split()), len(source.split())) < _ENOUGH
+    if short and any(share_script(one, other) for one in theirs for other in ours):
+        return None
+    return language(theirs[0]).name if theirs[0] in CODES else theirs[0]
 
 
 def wrong_language(answers: Iterable[str], sources: Iterable[str], prompts: Prompts | None) -> Problem | None:

@@ -301,7 +301,7 @@ class Narrowed(Request[T]):
 
 @_request
 class _Listed(Narrowed[T]):
-    """A request that lists or counts records: of every kind but state where none is named."""
+    """A request that lists or counts records; without a `kind`, those of every kind but "state"."""
 
     def _more(self) -> dict[str, Any]:
         return {"kind": MEMORIES if self.kind is None else self.kind}

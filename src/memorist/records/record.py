@@ -407,7 +407,7 @@ def plain_json(name: str, value: object) -> dict[str, Any]:
     """Return a deep copy of a JSON object in the form in which a store returns it.
 
     Raises:
-        InvalidInputError: `value` is none, or nests too deeply; the text begins with `name`.
+        InvalidInputError: `value` is no JSON object, or nests too deeply; the text begins with `name`.
     """
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"{name} must be a mapping, not {type(value).__name__}")

@@ -132,7 +132,7 @@ def checked_name(label: str, name: object) -> str:
     """Return the name of a tenant, user, agent or session in NFC, the form in which names are kept and compared.
 
     Args:
-        label: what it names, for the error.
+        label: "tenant", "user", "agent" or "session", for the error.
         name: the name.
 
     Raises:

@@ -217,7 +217,7 @@ def _from_words(text: str) -> datetime:
 
 
 def _either(text: str) -> datetime | None:
-    """Return the midnight of a date in numbers whose day or month may stand first; None if it is none."""
+    """Return the midnight of a date in numbers whose day or month may stand first; None for any other text."""
     found = _EITHER.fullmatch(text)
     if found is None:
         return None

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from memorist.agents.excerpts import MOST_RESULTS, MOST_TOKENS, check_most, marked, share
 from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.kinds.options import RecordFields
+from memorist.kinds.common import RecordFields
 from memorist.memory import Memory
 from memorist.records.origins import Trust
 from memorist.records.record import Clearable, Kind, Record

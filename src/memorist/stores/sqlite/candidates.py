@@ -1,7 +1,7 @@
 """Queries of recall about a wall that is too large to be read whole: its outline, and candidates."""
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -115,26 +115,16 @@ def _with_neighbours(
         query = f"SELECT session, at, {_TALK} FROM records WHERE wall = ? AND number = ? AND {condition}"
         for session, at, is_talk in query_all(connection, query, (wall_id, number, *bindings)):
             chosen.add(number)
-            for beside, passes, far in _beside(connection, wall_id, session, at, number, passing) if is_talk else ():
-                read.add(beside)
-                if passes and far < BESIDE:
-                    chosen.add(beside)
+            for sign, order in (("<", "DESC"), (">", "ASC")) if is_talk else ():  # the messages before, and after
+                rows = query_all(
+                    connection,
+                    f"SELECT number, {condition} FROM records WHERE wall = ? AND session = ? AND {_TALK}"
+                    f" AND (at, number) {sign} (?, ?) ORDER BY at {order}, number {order} LIMIT {2 * BESIDE}",
+                    (*bindings, wall_id, session, at, number),
+                )
+                read.update(beside for beside, _ in rows)
+                chosen.update(beside for beside, passes in rows[:BESIDE] if passes)
     return chosen, read | chosen
-
-
-def _beside(
-    connection: apsw.Connection, wall_id: int | None, session: str, at: int, number: int, passing: Sql
-) -> Iterator[tuple[int, bool, int]]:
-    """Yield the messages before and after one in its conversation: number, whether it passes, how many lie between."""
-    condition, bindings = passing
-    for sign, order in (("<", "DESC"), (">", "ASC")):
-        rows = query_all(
-            connection,
-            f"SELECT number, {condition} FROM records WHERE wall = ? AND session = ? AND {_TALK}"
-            f" AND (at, number) {sign} (?, ?) ORDER BY at {order}, number {order} LIMIT {2 * BESIDE}",
-            (*bindings, wall_id, session, at, number),
-        )
-        yield from ((beside, bool(passes), far) for far, (beside, passes) in enumerate(rows))
 
 
 def _is_dialogue(connection: apsw.Connection, wall_id: int | None, session: str) -> bool:
