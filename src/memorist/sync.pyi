@@ -10,8 +10,8 @@ from memorist.context import CountTokens
 from memorist.embedders import EmbedderSpec
 from memorist.engine.traced import Telemetry, Watch
 from memorist.indexes import Index
-from memorist.kinds.message import Message
 from memorist.kinds.common import RecordFields, SearchOptions
+from memorist.kinds.message import Message
 from memorist.kinds.tools import ToolStatistics
 from memorist.operations.answers import Context, Derived, Provenance, Receipt, ReplacementPage, TracePage
 from memorist.operations.arguments import Unset
@@ -686,7 +686,7 @@ class Memory(Twin):
         """Return what the engine answers to a request in this scope; every verb is one call of this."""
 
     def prepare(self, request: Request[Any]) -> None:
-        """Let the engine do ahead what it can of a request that will come soon: embed its texts. Nothing is stored."""
+        """Let the engine embed the texts of a request that will come soon. Nothing is stored."""
 
     @property
     def scope(self) -> Scope:

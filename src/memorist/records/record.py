@@ -103,6 +103,10 @@ class Record(Plain):
             return self
         return replace(self, origin=replace(self.origin, authors=door.admitted(self.origin.authors), door=door.name))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, scope names at the top level, times in ISO 8601."""
+        return Plain.to_dict(self)
+
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Record":
         """Return the record that `to_dict` made `plain` of.
