@@ -13,6 +13,7 @@ from memorist.recall.forms import Vocabulary
 from memorist.recall.marks import COLUMNS, STANDING, days_in
 from memorist.recall.postings import Postings, Run
 from memorist.recall.segments import Segment
+from memorist.recall.talks import Talks
 from memorist.recall.vectors import BLOCK_ROWS, VectorTable
 from memorist.records.filters import Filter
 from memorist.records.record import Kind
@@ -73,7 +74,6 @@ class WallIndex:
         self.vectors = VectorTable(dimensions, folder)
         self.agents, self.sessions, self.speakers = Codes(), Codes(), Codes()
         self._columns: dict[str, NDArray[Any]] = {name: np.zeros(256, form) for name, form in _COLUMNS.items()}
-        self._blend = np.zeros(256, np.float32)
         self.kept_until = self.unkept = 0
         self.changed: set[int] = set()
         self._ordered = 0
@@ -85,11 +85,7 @@ class WallIndex:
         self._days: tuple[Rows, NDArray[np.int64]] | None = None
         self._years: set[int] | None = None
         self._may_expire = False
-        self._last_in: dict[int, int] = {}
-        self._in_order = True
-        self._voice: dict[int, int] = {}
-        self._dialogues: set[int] = set()
-        self._told: set[int] | None = None
+        self._talks = Talks()
 
     @classmethod
     def of_some(
@@ -100,8 +96,8 @@ class WallIndex:
         for name in speakers:
             index.speakers.of(name)
         index.update(Entries("", 0, list(entries), []))
-        index._told = {index.sessions.of(session) for session in dialogues}
-        index._in_order = False
+        index._talks.told = {index.sessions.of(session) for session in dialogues}
+        index._talks.in_order = False
         return index
 
     @property
@@ -182,11 +178,9 @@ class WallIndex:
         before = self._place_in_talk(row)
         self._fill(slice(row, row + 1), [entry])
         if self._place_in_talk(row) != before:
-            self._in_order, self._years = False, None
+            self._talks.in_order, self._years = False, None
         self.vectors.put(row, entry.vector)
-        for mixed in (row, self._columns["before"][row], self._columns["after"][row]):
-            if mixed >= 0:
-                self._blend[mixed] = np.nan
+        self._talks.change(self._columns, row)
 
     def _place_in_talk(self, row: int) -> tuple[Any, ...]:
         return tuple(self._columns[name][row] for name in ("at", "kind", "session", "speaker"))
@@ -209,7 +203,7 @@ class WallIndex:
             self._years |= _years_of(self._columns["at"][first : self.rows])
         for row, entry in enumerate(entries, first):
             if entry.kind is Kind.MESSAGE and entry.session is not None:
-                self._follow(row, entry)
+                self._talks.follow(self._columns, row)
 
     def _list(self, first: int) -> None:
         """List the rows from `first` on under their numbers."""
@@ -232,13 +226,11 @@ class WallIndex:
 
     def _grow(self, first: int) -> None:
         """Make room for the rows from `first` on, which have no neighbours yet."""
-        if self.rows > len(self._blend):
-            room = max(2 * len(self._blend), self.rows)
+        if self.rows > (held := len(self._columns["number"])):
             for name, column in self._columns.items():
-                self._columns[name] = _lengthened(column, room)
-            self._blend = _lengthened(self._blend, room)
-        self._columns["before"][first : self.rows] = self._columns["after"][first : self.rows] = -1
-        self._blend[first : self.rows] = np.nan
+                self._columns[name] = np.zeros(max(2 * held, self.rows), column.dtype)  # takes no memory yet
+                self._columns[name][:held] = column
+        self._talks.begin(self._columns, first, self.rows)
 
     def _fill(self, rows: slice, entries: Sequence[Entry]) -> None:
         """Set all fields of some rows but their neighbours."""
@@ -292,27 +284,7 @@ class WallIndex:
     def _kill(self, row: int) -> None:
         self._columns["alive"][row] = False
         self._living -= 1
-        self._in_order, self._years = False, None
-
-    def _follow(self, row: int, entry: Entry) -> None:
-        """Link a message to the one before it in its conversation, if it is the newest message there.
-
-        Messages of a single speaker are no conversation: there the neighbours say little about a message.
-        """
-        session, voice = self.sessions.of(entry.session), self.speakers.of(entry.speaker)
-        if session not in self._dialogues:
-            if self._voice.setdefault(session, voice) != voice:
-                self._in_order = False
-            return
-        last = self._last_in.get(session)
-        if last is not None:
-            if (self._columns["at"][last], self._columns["number"][last]) > (entry.at, entry.number):
-                self._in_order = False
-                return
-            self._columns["before"][row] = last
-            self._columns["after"][last] = row
-            self._blend[last] = np.nan
-        self._last_in[session] = row
+        self._talks.in_order, self._years = False, None
 
     def years(self) -> list[int]:
         """Return the years that the records are of."""
@@ -322,38 +294,14 @@ class WallIndex:
 
     def neighbours(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return for each row the rows before and after it in its conversation, -1 for none."""
-        if not self._in_order:  # link all conversations anew
-            table = {name: self.column(name) for name in _COLUMNS}
-            table["before"][:] = table["after"][:] = -1
-            talk = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == KINDS[Kind.MESSAGE]))
-            pairs = (table["session"][talk].astype(np.int64) << 32) + (table["speaker"][talk] + 1)
-            pairs, _ = np.unique(pairs, return_counts=True)  # counting, or NumPy imports its masked arrays for 8 ms
-            spoken, voice = pairs >> 32, (pairs & 0xFFFFFFFF) - 1
-            sessions, voices = np.unique(spoken, return_counts=True)
-            self._voice = dict(zip(spoken.tolist(), voice.tolist(), strict=True))  # who spoke may have been revised
-            self._dialogues = set(sessions[voices > 1].tolist()) if self._told is None else self._told
-            talk = talk[np.isin(table["session"][talk], np.fromiter(self._dialogues, np.int32))]
-            talk = talk[np.lexsort((table["number"][talk], table["at"][talk], table["session"][talk]))]
-            same = table["session"][talk[1:]] == table["session"][talk[:-1]]
-            table["after"][talk[:-1][same]] = talk[1:][same]
-            table["before"][talk[1:][same]] = talk[:-1][same]
-            ends = np.append(~same, True) if len(talk) else np.zeros(0, bool)
-            self._last_in = {int(table["session"][row]): int(row) for row in talk[ends]}
-            self._blend[: self.rows] = np.nan
-            self._in_order = True
+        if not self._talks.in_order:
+            self._talks.link({name: self.column(name) for name in _COLUMNS}, self.rows, KINDS[Kind.MESSAGE])
         return self._columns["before"][: self.rows], self._columns["after"][: self.rows]
 
     def blend_lengths(self, rows: Rows) -> Floats:
         """Return the length of each row's vector with half of its neighbours' added."""
-        before, after = self.neighbours()
-        stale = rows[np.isnan(self._blend[rows])]
-        for start in range(0, len(stale), 256):  # as many rows as fit in the core's cache
-            some = stale[start : start + 256]
-            mixed = self.vectors.take(some)
-            for beside in (before[some], after[some]):
-                mixed[beside >= 0] += 0.5 * self.vectors.take(beside[beside >= 0])
-            self._blend[some] = np.linalg.norm(mixed, axis=1)
-        return self._blend[rows]
+        self.neighbours()
+        return self._talks.blend_lengths(self._columns, rows, self.vectors)
 
     def terms(self, row: int) -> str:
         """Return a row's analysed terms; "" where they are left to the store."""
@@ -464,7 +412,7 @@ class WallIndex:
             self._days_of[first + row] = (*self._days_of.get(first + row, ()), day)
         self.rated |= bool(segment.columns["rating"].any())
         self._may_expire |= bool((segment.columns["expires_at"] != NEVER).any())
-        self._in_order, self._years, self._days = False, None, None
+        self._talks.in_order, self._years, self._days = False, None, None
         if self._terms is None or self._postings is None or segment.texts is None or segment.run is None:
             self._terms = self._postings = None
             return
@@ -476,13 +424,6 @@ class WallIndex:
 
     def _codes(self) -> Mapping[str, Codes]:
         return {"agent": self.agents, "session": self.sessions, "speaker": self.speakers}
-
-
-def _lengthened(column: NDArray[Any], room: int) -> NDArray[Any]:
-    """Return a longer copy; its unused part takes no memory yet."""
-    longer = np.zeros(room, column.dtype)
-    longer[: len(column)] = column
-    return longer
 
 
 def _years_of(at: NDArray[np.int64]) -> set[int]:

@@ -1,8 +1,6 @@
 """Stores hold the records. Each is opened by its URL."""
 
 import os
-from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 
 from memorist.config import Settings
@@ -13,11 +11,6 @@ from memorist.system.places import expanded
 __all__ = ["Store", "file_of", "open_store"]
 
 ENTRY_POINTS = "memorist.stores"
-_OURS: Mapping[str, str] = {
-    "postgresql": "memorist.stores.postgres:open_postgres",
-    "postgres": "memorist.stores.postgres:open_postgres",
-}
-"""The stores other than SQLite, by scheme, with the place of the class; each needs an extra."""
 
 
 def open_store(settings: Settings) -> Store:
@@ -49,10 +42,10 @@ def open_store(settings: Settings) -> Store:
         )
     scheme = settings.url.partition(":")[0]
     name = scheme.partition("+")[0]
-    if name in _OURS:
-        module, _, function = _OURS[name].partition(":")
-        make: Callable[[Settings], Store] = getattr(import_module(module), function)
-        return make(settings)
+    if name in ("postgresql", "postgres"):
+        from memorist.stores.postgres import open_postgres  # it needs an extra
+
+        return open_postgres(settings)
     from importlib.metadata import entry_points  # it takes longer to import than to open what is built in
 
     for entry in entry_points(group=ENTRY_POINTS, name=name):
@@ -62,7 +55,7 @@ def open_store(settings: Settings) -> Store:
         raise InvalidInputError(
             f"{name} holds no records; it is an index beside a store: Memory.open('postgresql://…', index='{name}://…')"
         )
-    known = sorted({"sqlite", *_OURS, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
+    known = sorted({"sqlite", "postgres", "postgresql", *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
     raise InvalidInputError(
         f"no store is installed for {scheme!r}:…; give a file's path, or one of: {', '.join(known)}"
     )

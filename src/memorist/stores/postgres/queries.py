@@ -148,13 +148,6 @@ def searching_words(schema: str, wall: Wall, terms: Sequence[str], limit: int) -
     )
 
 
-def counting(schema: str, wall: Wall, passing: Sql) -> Query:
-    """Return the query for how many records pass, which stops where it is too many to look at each."""
-    condition, bindings = passing
-    rows = f"SELECT 1 FROM {schema}.records WHERE {BEHIND} AND {condition} LIMIT {MOST_EXACT + 1}"
-    return f"SELECT count(*) FROM ({rows}) AS found", (*name_of(wall), *bindings)
-
-
 def nearest(schema: str, wall: Wall, vector: Vector, passing: Sql, limit: int, *, by_index: bool) -> Query:
     """Return the query for the entries nearest to a vector of unit length."""
     condition, bindings = passing

@@ -299,8 +299,11 @@ class PostgresStore(Store):
         """
         passing, by_index = sql_of(filter, self._clock()), False
         if self.options.hnsw:
-            [[(count,)]] = await self._read(wall.reach, queries.counting(self._schema, wall, passing))
-            by_index = count > queries.MOST_EXACT
+            # the count stops where there are too many to look at each
+            most, behind = queries.MOST_EXACT, f"SELECT 1 FROM {self._schema}.records WHERE {BEHIND} AND {passing[0]}"
+            counting = f"SELECT count(*) FROM ({behind} LIMIT {most + 1}) AS found"
+            [[(count,)]] = await self._read(wall.reach, (counting, (*name_of(wall), *passing[1])))
+            by_index = count > most
         query = queries.nearest(self._schema, wall, vector, passing, limit, by_index=by_index)
         [rows] = await self._read(wall.reach, query, before=queries.BY_INDEX if by_index else ())
         return [(number, float(similarity)) for number, similarity in rows]

@@ -1,6 +1,7 @@
 """Queries of recall about a wall that is too large to be read whole: its outline, and candidates."""
 
 import heapq
+import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from memorist.records.record import Kind
 from memorist.stores.base import Candidates, Outline, Vector, Wanted
 from memorist.stores.sql import BESIDE, FIRST_LINES, MOST_SPEAKERS, Sql
-from memorist.stores.sqlite.entries import SPEAKER, entries_numbered
+from memorist.stores.sqlite.entries import SPEAKER, entries_where
 from memorist.stores.sqlite.rows import query_all
 from memorist.stores.sqlite.writes import token
 
@@ -79,7 +80,8 @@ def candidates_of(connection: apsw.Connection, wall_id: int | None, wanted: Want
     count = "SELECT count(*) FROM words WHERE words MATCH ?"
     holders = {term: connection.execute(count, (_holding(wall_id, [term]),)).get for term in dict.fromkeys(terms)}
     chosen, read = _with_neighbours(connection, wall_id, {*near, *best}, passing)
-    entries = entries_numbered(connection, wall_id, read)
+    numbered = "r.number IN (SELECT value FROM json_each(?))"
+    entries = entries_where(connection, wall_id, numbered, json.dumps(list(read)))
     sessions = {each.session for each in entries if each.kind is Kind.MESSAGE and each.session is not None}
     return Candidates(
         entries=entries,

@@ -1,7 +1,5 @@
 """What ranking reads of the records behind a wall."""
 
-import json
-from collections.abc import Iterable
 from typing import Any
 
 import apsw
@@ -56,17 +54,9 @@ def entries_since(connection: apsw.Connection, wall: Wall, generation: str | Non
     return Entries(current, reached, found, [*unfindable, *(number for (number,) in gone)], more)
 
 
-def entries_between(connection: apsw.Connection, wall: Wall, first: int, last: int) -> list[Entry]:
-    """Return the entries of the records with the numbers from `first` to `last`, by number."""
-    wall_id, _, _ = state_of(connection, wall)
-    rows = query_all(connection, f"{_SELECT} AND r.number BETWEEN ? AND ? ORDER BY r.number", (wall_id, first, last))
-    return [_entry(row) for row in rows if row[_TERMS] is not None]
-
-
-def entries_numbered(connection: apsw.Connection, wall_id: int | None, numbers: Iterable[int]) -> list[Entry]:
-    """Return the entries of the records with these numbers, in any order."""
-    query = f"{_SELECT} AND r.number IN (SELECT value FROM json_each(?))"
-    rows = query_all(connection, query, (wall_id, json.dumps(list(numbers))))
+def entries_where(connection: apsw.Connection, wall_id: int | None, condition: str, *values: Any) -> list[Entry]:
+    """Return the entries of the records behind a wall that meet a condition on their row `r`."""
+    rows = query_all(connection, f"{_SELECT} AND {condition}", (wall_id, *values))
     return [_entry(row) for row in rows if row[_TERMS] is not None]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memorist.records.scope import Wall
 from memorist.stores.base import Entry
 from memorist.stores.segments import KeptIndex, Segments, SegmentSpan
-from memorist.stores.sqlite.entries import entries_between, state_of
+from memorist.stores.sqlite.entries import entries_where, state_of
 from memorist.stores.sqlite.rows import Run, query_all, query_one
 from memorist.stores.sqlite.writes import find_wall
 
@@ -63,7 +63,11 @@ class SQLiteSegments(Segments):
         return await self._read(work)
 
     async def entries(self, wall: Wall, span: SegmentSpan) -> list[Entry]:
-        return await self._read(lambda connection: entries_between(connection, wall, span.first, span.last))
+        def work(connection: apsw.Connection) -> list[Entry]:
+            numbered = "r.number BETWEEN ? AND ? ORDER BY r.number"
+            return entries_where(connection, find_wall(connection, wall), numbered, span.first, span.last)
+
+        return await self._read(work)
 
     async def begin(self, wall: Wall, generation: str, form: str, known: int | None, *, anew: bool) -> int | None:
         def work(connection: apsw.Connection) -> int | None:
