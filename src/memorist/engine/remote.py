@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from memorist.engine.base import Engine
 from memorist.engine.connection import Connection, result_of
@@ -140,16 +140,12 @@ async def _backup(server: Connection, call: Call, request: requests.Backup) -> P
             with os.fdopen(handle, "wb") as file:
                 async for chunk in answer.aiter_stream():
                     await asyncio.to_thread(file.write, chunk)
-                await asyncio.to_thread(_flush, file)
+                file.flush()
+                await asyncio.to_thread(os.fsync, file.fileno())
             Path(part).replace(path)
         finally:
             Path(part).unlink(missing_ok=True)
     return path
-
-
-def _flush(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
 
 
 async def _reindex(server: Connection, call: Call, request: requests.Reindex) -> int:

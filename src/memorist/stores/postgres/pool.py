@@ -2,6 +2,9 @@
 
 Each caller that needs a connection opens it and retries until the server is back, without a back-off. When a
 connection is lost, all those made before it are removed from the pool.
+
+psycopg_pool is not used: it opens connections in the background, waits 1, 2, 4, … seconds between its attempts, keeps
+other lost connections until they are lent, and its time-out does not tell a server that is away from a full pool.
 """
 
 import asyncio
