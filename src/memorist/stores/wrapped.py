@@ -17,6 +17,8 @@ from memorist.stores.base import Candidates, Cursor, Entries, Outline, Staged, S
 from memorist.stores.searching import Search
 from memorist.stores.segments import Segments
 
+__all__ = ["WrappedStore"]
+
 
 class WrappedStore(Store):
     """Passes every call on to `store`."""
@@ -114,6 +116,15 @@ class WrappedStore(Store):
 
     async def bind(self, fingerprint: str, dimensions: int) -> None:
         await self.store.bind(fingerprint, dimensions)
+
+    async def unembedded(self, limit: int) -> list[tuple[int, int, Record]]:
+        return await self.store.unembedded(limit)
+
+    async def count_unembedded(self) -> int:
+        return await self.store.count_unembedded()
+
+    async def fill(self, fingerprint: str, rows: Sequence[Staged]) -> None:
+        await self.store.fill(fingerprint, rows)
 
     async def to_reembed(self, fingerprint: str, limit: int) -> list[tuple[int, int, Record]]:
         return await self.store.to_reembed(fingerprint, limit)

@@ -43,7 +43,7 @@ from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.rows import BEHIND, SELECTED, record_from, vector_from
 from memorist.stores.postgres.schema import index_vectors, put_meta, read_meta
 from memorist.stores.rows import name_of
-from memorist.stores.rules import check_fingerprint, history_of
+from memorist.stores.rules import history_of
 from memorist.stores.searching import Search
 from memorist.stores.sql import Sql
 
@@ -334,7 +334,7 @@ class PostgresStore(Store):
             if await read_meta(connection, schema, "fingerprint") is None:
                 await put_meta(connection, schema, "fingerprint", fingerprint, replace=False)
                 await put_meta(connection, schema, "dimensions", str(dimensions), replace=False)
-            check_fingerprint(await read_meta(connection, schema, "fingerprint"), fingerprint)
+            await writes.check_fingerprint(connection, schema, fingerprint)
             if self.options.hnsw:
                 await index_vectors(connection, self.options, dimensions)
 

@@ -26,7 +26,7 @@ from memorist.stores.postgres.grouping import Call, Outcome
 from memorist.stores.postgres.libpq import Connection, Cursor, fetched, first_of
 from memorist.stores.postgres.queries import PURGED
 from memorist.stores.postgres.rows import BEHIND, SELECTED
-from memorist.stores.postgres.schema import lock_key
+from memorist.stores.postgres.schema import lock_key, read_meta
 from memorist.stores.postgres.sending import columns_of, send
 from memorist.stores.rows import name_of
 from memorist.stores.sql import Sql
@@ -83,6 +83,11 @@ async def carry_out(
     for act, wall, counts in noted:
         await append(connection, schema, act, clock, wall, counts)
     return outcomes, _stored(schema, (changed[-1].wall, changed[-1].changes[-1]) if changed else None)
+
+
+async def check_fingerprint(connection: Connection, schema: str, fingerprint: str) -> None:
+    """Refuse vectors of another embedder: another process may have reindexed the store."""
+    rules.check_fingerprint(await read_meta(connection, schema, "fingerprint"), fingerprint)
 
 
 def _lock(schema: str, wall: Wall) -> int:
