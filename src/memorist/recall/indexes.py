@@ -93,14 +93,17 @@ class Indexes:
                 if index.generation not in (None, changed.generation):  # a purge, or new vectors: begin anew
                     self.drop(wall)
                 elif (changed.generation, changed.epoch) != since:
-                    await self._take_in(wall, index, changed)
+                    await self._take_in(wall, index, since, changed)
                 if index.generation == changed.generation and not changed.more:
                     return self._finished(wall, index)
                 changed = None
 
-    async def _take_in(self, wall: Wall, index: WallIndex, changed: Entries) -> None:
-        few = len(changed.entries) + len(changed.gone) <= _BRIEF
-        await index.alone(lambda: index.update(changed), brief=few)
+    async def _take_in(self, wall: Wall, index: WallIndex, since: tuple[str | None, int], changed: Entries) -> None:
+        def update() -> None:
+            if (index.generation, index.epoch) == since:  # a caller that was cancelled may still be at work on a thread
+                index.update(changed)
+
+        await index.alone(update, brief=len(changed.entries) + len(changed.gone) <= _BRIEF)
         self._bound(wall)
 
     def _finished(self, wall: Wall, index: WallIndex) -> WallIndex:
