@@ -11,7 +11,7 @@ from memorist.kinds.common import delete, find
 from memorist.kinds.message import Message, to_message
 from memorist.operations.arguments import whole
 from memorist.records.origins import author_of_role, parse_authors
-from memorist.records.record import Draft, Kind, make_id
+from memorist.records.record import Draft, Kind, Record, make_id
 from memorist.records.times import TimeLike, iso
 from memorist.verbs import Verbs
 
