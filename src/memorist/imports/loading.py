@@ -18,7 +18,7 @@ from memorist.imports.readers import own
 from memorist.imports.readers.common import digest
 from memorist.imports.sources import Part, Source
 from memorist.imports.storing import Embed, scoped_to, store_in_turn, store_new
-from memorist.imports.surveying import find, moment_of, read_found
+from memorist.imports.surveying import find, moment_of, read_found, survey
 from memorist.imports.undoing import NAME, make_import_id, marked
 from memorist.kinds.conversation import message_id
 from memorist.operations.lines import LoadReport, load_records
@@ -92,7 +92,7 @@ async def load(
         progress: called with the number of items read so far.
 
     Raises:
-        InvalidInputError: it cannot be read, or there is no such format.
+        InvalidInputError: it cannot be read, there is no such format, or nobody in it has the name of the user.
         FormatError: nothing in it is of a known format.
         StoreError, EmbedderError: the batch at hand was not stored; those before it were.
     """
@@ -110,6 +110,8 @@ async def load(
         async def off(work: Callable[[], _T]) -> _T:  # in one thread: a reader may keep a database open
             return await asyncio.get_running_loop().run_in_executor(reading, work)
 
+        if isinstance(options.me, str):  # refuses a name that nobody has, before anything is stored
+            await off(lambda: survey(source, format=format, options=options))
         found = await off(lambda: find(source, format))
         exports = list[Part]()
         for part in [part for reader, part in found.known if reader is own.READER]:

@@ -152,7 +152,7 @@ def survey(
         progress: called with the number of items read so far; an exception that it raises ends the survey.
 
     Raises:
-        InvalidInputError: it cannot be read, or there is no such format.
+        InvalidInputError: it cannot be read, there is no such format, or nobody in it has the name of the user.
         FormatError: nothing in it is of a known format.
     """
     if not isinstance(path, Source):
@@ -185,9 +185,9 @@ def survey(
         _widen(told, part, item, options)
     told.conversations = len(talks.keys() - {None})
     told.speakers = sorted(set().union(*talks.values()))
-    if isinstance(options.me, str) and options.me not in names:
+    if isinstance(options.me, str) and len(names) > 1 and options.me not in names:  # one alone may write to the user
         known = ", ".join(map(repr, sorted(names)[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")
-        raise InvalidInputError(f"nobody named {options.me!r} speaks in {path.name}; there are: {known or 'no names'}")
+        raise InvalidInputError(f"nobody named {options.me!r} speaks in {path.name}; there are: {known}")
     open_talks = {name: each for name, each in talks.items() if each}
     told.mine = {name: me for name in open_talks if (me := options.me_in(name)) is not None} or _users_of(open_talks)
     told.unsettled = {name: sorted(each) for name, each in open_talks.items() if name not in told.mine}

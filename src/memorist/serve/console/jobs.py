@@ -93,15 +93,9 @@ class Job:
         self._begin("looking", self._look)
 
     def load(self, options: Options) -> None:
-        """Begin to store what was found; who the user is, where nobody says so, is what was found for each chat.
-
-        Raises:
-            InvalidInputError: nobody has the name of the user.
-        """
-        if self.found is not None and self.found.speakers:
-            if isinstance(options.me, str) and options.me not in self.found.speakers:
-                raise InvalidInputError(f"nobody named {options.me!r} speaks there")
-            options = options if options.me else replace(options, me=self.found.mine)
+        """Begin to store what was found; who the user is, where nobody says so, is what was found for each chat."""
+        if self.found is not None and not options.me:
+            options = replace(options, me=self.found.mine)
         self.options, self.interrupted = options, False
         self._begin("loading", self._load)
 
