@@ -1,12 +1,18 @@
 """Memories in several languages, and memories that an earlier version stored with the English model alone."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
 
 from memorist import Memory
-from memorist.embedders import OnnxEmbedder
+from memorist.config import Settings
+from memorist.embedders import BundledEmbedder, OnnxEmbedder, Role, Vectors
 from memorist.errors import EmbedderMismatchError
+from memorist.languages import is_english
+from memorist.stores.keys import new_key
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -88,6 +94,56 @@ async def test_an_earlier_memory_opens_as_it_is_and_reindex_brings_it_over(tmp_p
         with pytest.raises(EmbedderMismatchError, match="bundled@"):
             async with Memory.open(file, embedder=OnnxEmbedder()):
                 pass
+
+
+@pytest.fixture(params=["file", "encrypted", pytest.param("postgres", marks=pytest.mark.postgres)])
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Where a bilingual memory is stored."""
+    if request.param == "postgres":
+        return Settings(url=request.getfixturevalue("server").new_url())
+    if request.param == "encrypted":
+        if not hasattr(apsw, "mc_version"):
+            pytest.skip("needs apsw-sqlite3mc")
+        (tmp_path / "key").write_text(new_key())
+        return Settings(url=str(tmp_path / "memory.db"), key_from=f"file:{tmp_path / 'key'}")
+    return Settings(url=str(tmp_path / "memory.db"))
+
+
+class Counting(BundledEmbedder):
+    """Notes the texts that it embeds as documents."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedded: list[str] = []
+
+    def newest(self) -> BundledEmbedder:
+        newest = Counting()
+        newest.embedded = self.embedded
+        return newest
+
+    async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
+        self.embedded += texts if role is Role.DOCUMENT else ()
+        return await super().embed(texts, role)
+
+
+async def test_every_store_brings_a_bilingual_memory_over_and_embeds_anew_what_is_not_english(
+    settings: Settings,
+) -> None:
+    async with Memory.open(settings=replace(settings, embedder=OnnxEmbedder())) as earlier:
+        await earlier.remember(list(FAMILY))
+    counting = Counting()
+    async with Memory.open(settings=replace(settings, embedder=counting)) as memory:
+        before = dict(await _similarities(memory))
+        assert await memory.admin.reindex() == len(FAMILY)
+        assert sorted(counting.embedded) == sorted(each for each in FAMILY if not is_english(each))
+        assert dict(await _similarities(memory))[FAMILY[1]] == pytest.approx(before[FAMILY[1]], abs=1e-5)
+        assert await best(memory, "When does grandma arrive?") == FAMILY[0]
+        assert await best(memory, "Wo liegt der Ersatzschlüssel?") == FAMILY[1]
+        lines = [line async for line in memory.export()]
+    async with Memory.open(":memory:") as copy:
+        assert (await copy.load(lines)).added == len(FAMILY)
+        assert await best(copy, "Wo liegt der Ersatzschlüssel?") == FAMILY[1]
+        assert await best(copy, "When does grandma arrive?") == FAMILY[0]
 
 
 async def _similarities(memory: Memory) -> list[tuple[str, float]]:

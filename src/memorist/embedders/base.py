@@ -75,6 +75,10 @@ class Embedder(ABC):
         """Return whether a text's vector is moved here from another model's space."""
         return False
 
+    def keeps(self, fingerprint: str, text: str) -> bool:
+        """Return whether a text has the vector here that an embedder with another fingerprint gave it."""
+        return False
+
     def newest(self) -> Embedder:
         """Return an embedder like this one that embeds as well as it can, whatever is stored."""
         return self

@@ -58,6 +58,9 @@ class BatchedEmbedder(Embedder):
     def moves(self, text: str) -> bool:
         return self.inner.moves(text)
 
+    def keeps(self, fingerprint: str, text: str) -> bool:
+        return self.inner.keeps(fingerprint, text)
+
     def newest(self) -> BatchedEmbedder:
         inner = self.inner.newest()
         return self if inner is self.inner else BatchedEmbedder(inner, batch_size=self._batch_size)

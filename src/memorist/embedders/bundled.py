@@ -47,6 +47,10 @@ class BundledEmbedder(Embedder):
     def moves(self, text: str) -> bool:
         return not self._alone and not is_english(text)
 
+    def keeps(self, fingerprint: str, text: str) -> bool:
+        """Return whether an earlier version, whose only model was that of English, gave an English text its vector."""
+        return fingerprint == self.english.fingerprint and not self.moves(text)
+
     def newest(self) -> BundledEmbedder:
         return BundledEmbedder(self.english, self.other) if self._alone else self
 

@@ -1,19 +1,23 @@
 """Handlers of the requests about the whole store: backup, check, reindex."""
 
 import asyncio
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from memorist.embedders import BatchedEmbedder
 from memorist.engine.core import Core
 from memorist.engine.purging import note_backup
 from memorist.operations import requests
 from memorist.operations.calls import Call
-from memorist.recall import embedded, marks_of, terms_of
+from memorist.recall import embedded, marks_of, parts_of, terms_of
+from memorist.records.record import Record
 from memorist.stores import open_store
-from memorist.stores.base import Staged
+from memorist.stores.base import Staged, Vector
+from memorist.system.aside import aside
 
 _BATCH = 256
 
@@ -38,17 +42,18 @@ async def check(core: Core, call: Call, request: requests.Check) -> list[str]:
 
 
 async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
-    """Embed every record again, in batches; a killed run is resumed."""
+    """Embed every record again, in batches; a killed run is resumed. Vectors that would come out the same are kept."""
     call.scope.check_everyone()
     if request.missing:
         return await fill(core, request.progress)
     embedder = core.embedder.newest()
     await embedder.ready()
     fingerprint, done, total = embedder.fingerprint, 0, 0
+    stored = await core.store.fingerprint()
     while True:
         while rows := await core.store.to_reembed(fingerprint, _BATCH):
             total = total or await core.store.left_to_reembed(fingerprint)
-            vectors = await embedded(embedder, [record for _, _, record in rows])
+            vectors = await _vectors(core, embedder, stored, rows)
             staged = [
                 Staged(record.scope.wall, number, version, np.asarray(vector), terms_of(record), marks_of(record))
                 for (number, version, record), vector in zip(rows, vectors, strict=True)
@@ -82,3 +87,30 @@ async def fill(core: Core, progress: Callable[[int, int], None] | None = None) -
                 progress(done, max(done, total))
         await core.store.fill(fingerprint, staged)
     return done
+
+
+async def _vectors(
+    core: Core, embedder: BatchedEmbedder, stored: str | None, rows: Sequence[tuple[int, int, Record]]
+) -> list[Vector]:
+    """Return a vector for each record: the stored one where the embedder with the stored fingerprint gave it the same.
+
+    If a record changes meanwhile, the store ignores what is staged for the version that was read.
+    """
+    records = [record for _, _, record in rows]
+
+    def kept() -> list[bool]:
+        return [all(embedder.keeps(stored or "", part) for part in parts_of(record)) for record in records]
+
+    same = defaultdict(list)
+    for (number, _, record), keeps in zip(rows, await aside(kept, records), strict=True):
+        if keeps:
+            same[record.scope.wall].append(number)
+    known = {
+        (wall, number): vector
+        for wall, numbers in same.items()
+        for number, vector in (await core.store.vectors(wall, numbers)).items()
+    }
+    found = [known.get((record.scope.wall, number)) for number, _, record in rows]
+    missing = [record for (_, _, record), vector in zip(rows, found, strict=True) if vector is None]
+    made = iter(await embedded(embedder, missing) if missing else ())
+    return [next(made) if vector is None else vector for vector in found]

@@ -26,11 +26,14 @@ class Hints:
     def __init__(self, rules: Iterable[Sequence[frozenset[str]]]) -> None:
         rules = list(rules)
         every = {hint for sets in rules for hints in sets for hint in hints}
-        least = {hint for hint in every if not any(other != hint and other in hint for other in every)}
+        least: list[str] = []
+        for hint in sorted(every, key=lambda each: (len(each), each)):
+            if not any(map(hint.__contains__, least)):
+                least.append(hint)
         bits = {hint: 1 << at for at, hint in enumerate(sorted({*least, DIGIT}))}
 
         def masks(hints: frozenset[str]) -> list[int]:
-            within = [[bits[part] for part in least if part in hint] for hint in hints]
+            within = [[bits[part] for part in filter(hint.__contains__, least)] for hint in hints]
             return within[0] if len(within) == 1 else [reduce(or_, (parts[0] for parts in within))]
 
         self._bits = [(hint, bit) for hint, bit in bits.items() if hint != DIGIT]
