@@ -65,13 +65,11 @@ class Report:
             return
         of = {each["id"]: ("in English" if each["category"] == CROSS else each["group"]) for each in data.questions}
         columns = [*languages, "in English"]
-        rows = [
-            [
-                self._title(who),
-                *(_shown(_cell(_only(every[who], of, column), ours, "hit@5"), "hit@5") for column in columns),
-            ]
-            for who in order
-        ]
+        rows = []
+        for who in order:
+            beside = {} if who == order[0] else ours
+            cells = (_cell(_only(every[who], of, column), beside, "hit@5") for column in columns)
+            rows.append([self._title(who), *(_shown(each, "hit@5") for each in cells)])
         yield "hit@5 by language, and of questions in English about the others:\n\n" + _table(["", *columns], rows)
 
     def _costs(self) -> str:
@@ -123,7 +121,9 @@ class Report:
         for data in self._data:
             means = {who: _mean(each, "evidence@300") for who in self._cells if (each := self._questions(who, data))}
             ours = means.pop((ALWAYS, "own"), float("nan"))
-            best = max(means, key=lambda who: means[who], default=None)
+            best = max(
+                (who for who in means if not who[0].startswith(ALWAYS)), key=lambda who: means[who], default=None
+            )
             other = f"; next {self._title(best)} {100 * means[best]:.0f} %" if best else ""
             lines.append(f"{data.name} {100 * ours:.0f} %{other}")
         return f"arena: evidence in 300 tokens, Memorist: {'. '.join(lines)}. ({self._seconds:.0f} s)"
@@ -144,7 +144,8 @@ class Report:
         mpl.use("Agg")
         import matplotlib.pyplot as plt
 
-        figure, axes = plt.subplots(figsize=(7, 4.2))
+        figure, axes = plt.subplots(figsize=(8.5, 4.2))
+        axes.set_prop_cycle(color=mpl.colormaps["tab20"].colors)
         data = self._data[0]
         for who in self._cells:
             if not (each := self._questions(who, data)):
@@ -157,7 +158,7 @@ class Report:
             axes.plot(tokens, evidence, marker="o", markersize=4, label=self._title(who).strip("*"), **look)
         axes.set(xlabel="tokens used", ylabel="evidence told, percent", title=f"{data.name}: what reaches the prompt")
         axes.set_ylim(0, 100)
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
         figure.tight_layout()
         figure.savefig(image, dpi=110)
         plt.close(figure)

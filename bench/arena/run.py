@@ -49,8 +49,13 @@ class Size:
     data: tuple[str, ...]
     cached: bool
 
+    @property
+    def measured(self) -> list[int]:
+        """What changes a cell; a longer time limit does not."""
+        return [self.rows, self.asked, self.kills, self.many]
 
-QUICK = Size(200, 12, 3, 0, 120, ("now_more", "polyglot_more"), True)
+
+QUICK = Size(200, 12, 3, 0, 300, ("now_more", "polyglot_more"), True)
 WHOLE = Size(1000, 52, 20, 100_000, 7200, ("now_more", "polyglot_more", "now_dev", "polyglot_dev"), False)
 
 
@@ -85,7 +90,7 @@ class Arena:
 
     def _kept(self, system: System, place: Environment, variant: str, name: str, about: Any, job: Any) -> Any:
         """Return a cell that was measured with the same versions, adapter and size, else measure it and keep it."""
-        made_by = {"versions": place.versions(), "adapter": system.digest, "size": repr(self.size), **about}
+        made_by = {"versions": place.versions(), "adapter": system.digest, "size": self.size.measured, **about}
         file = self.work / "cells" / f"{system.name}.{variant or 'any'}.{name.replace(' ', '.')}.json"
         kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"made_by": None}
         if kept["made_by"] == made_by and "error" not in kept["result"]:
