@@ -21,6 +21,7 @@ from memorist.stores.base import Order
 
 _T = TypeVar("_T")
 _KINDS = (Kind.MESSAGE, Kind.STATE)
+_PAGE = 500
 _MANY = 32
 """Most entries whose embedding a caller waits for; a turn has a few, a session that is brought along has thousands."""
 _TICK = timedelta(microseconds=1)
@@ -68,9 +69,9 @@ class SessionEntries:
 
     async def newest(self, count: int | None = None) -> list[dict[str, Any]]:
         """Return the newest entries, oldest first; by default all of them."""
-        page = min(count or MAX_LIMIT, MAX_LIMIT)
+        page = min(count or _PAGE, _PAGE)
         records = self._memory.iterate(order="newest", page=page, kind=_KINDS, payload=self._own)
-        return [_data_of(each) for each in reversed(await first(records, count))]
+        return (await first((_data_of(each) async for each in records), count))[::-1]
 
     async def pop(self) -> dict[str, Any] | None:
         """Remove the newest entry and return it; None where there is none. No two callers get the same."""

@@ -66,7 +66,7 @@ class MemoristCapability(AbstractCapability[Any]):
             said = _plain(messages)
             self._told = await before_turn(self._scoped(ctx), said, tokens=self.tokens, **self.options)
             if self.keep and self._told.error is None:  # now, so that it is kept of a run that is killed, too
-                await keep_turn(self._scoped(ctx), said[-1:], session=ctx.conversation_id)
+                await keep_turn(self._scoped(ctx), said, session=ctx.conversation_id)
         position = next((n for n in range(len(messages) - 1, -1, -1) if _is_prompt(messages[n])), None)
         if not self._told.text or position is None:
             return request_context
