@@ -194,14 +194,18 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
     if asked.vector is not None:
         signals["meaning"] = asked.scale.fit(near[rows])
         signals["meaning_around"] = asked.scale.fit(_around(index, rows, near))
-    else:
-        rows, signals = _matching(rows, signals)
+    else:  # without a vector, the question's words are the only evidence
+        held = signals["words"] > 0
+        rows, signals = rows[held], {name: values[held] for name, values in signals.items()}
     signals |= _who(index, question, rows)
     if question.spans:
         signals["time"] = time_fit(index.column("at")[rows] / 1e6, question.spans)
         signals |= _told_time(index, question, rows)
     if asked.vector is not None:
-        signals |= _telling(index, question, rows) | _echo(index, rows, signals["words"])
+        signals |= _telling(index, question, rows)
+        assistants = [code for name, code in index.speakers.items() if role_of(str(name)) == "assistant"]
+        if assistants:  # an answer repeats the question's words
+            signals["echo"] = signals["words"] * np.isin(index.column("speaker")[rows], assistants)
     signals |= _conversation(index, rows, signals)
     ranked = _ranked(index, rows, cosines, signals, asked.scale)
     if asked.vector is not None and len(rows):
@@ -337,12 +341,6 @@ def _found(index: WallIndex, asked: Search) -> WordScores:
     return WordScores(alone, alone, np.zeros_like(alone))
 
 
-def _matching(rows: Rows, signals: dict[str, Floats]) -> tuple[Rows, dict[str, Floats]]:
-    """Keep only the rows that contain a word of the question: without a vector there is no other evidence."""
-    held = signals["words"] > 0
-    return rows[held], {name: values[held] for name, values in signals.items()}
-
-
 def _around(index: WallIndex, rows: Rows, cosines: Floats) -> Floats:
     """Return the cosine with each row's vector and half of its neighbours' in the conversation."""
     before, after = index.neighbours()
@@ -360,24 +358,12 @@ def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
     asked = [code for name, code in index.speakers.items() if name in question.speakers]
     if 0 < len(asked) < len(index.speakers):
         signals["speaker"] = np.isin(speaker, asked).astype(np.float32)
-    users = _users(index) if question.first_person else []
-    if users:
+    people = [code for name, code in index.speakers.items() if role_of(str(name)) is None]
+    # Who talks with an assistant is the one named "user", or whoever has no role where another has one.
+    users = [index.speakers["user"]] if "user" in index.speakers else people
+    if question.first_person and users and len(people) < len(index.speakers):
         signals["first_person"] = np.isin(speaker, users).astype(np.float32)
     return signals
-
-
-def _users(index: WallIndex) -> list[int]:
-    """Return the codes of who talks with an assistant: the one named "user", or whoever is none where one speaks."""
-    if "user" in index.speakers:
-        return [index.speakers["user"]]
-    people = [code for name, code in index.speakers.items() if role_of(str(name)) is None]
-    return people if 0 < len(people) < len(index.speakers) else []
-
-
-def _echo(index: WallIndex, rows: Rows, words: Floats) -> dict[str, Floats]:
-    """Return the words of what an assistant says: an answer repeats the question's words."""
-    codes = [code for name, code in index.speakers.items() if role_of(str(name)) == "assistant"]
-    return {"echo": words * np.isin(index.column("speaker")[rows], codes)} if codes else {}
 
 
 def _told_time(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:

@@ -59,12 +59,17 @@ def score_words(
     alive = index.alive
     alone, paired = (np.zeros(index.rows, np.float32) for _ in range(2))
     around = np.zeros(index.rows + 1, np.float32)  # the last row stands for missing neighbours
-    found = {term: _living(_postings(index, term, forms), alive) for term in dict.fromkeys(terms)}
+    found: dict[str, tuple[Rows, Floats]] = {}
+    for term in dict.fromkeys(terms):
+        rows, times = _postings(index, term, forms)
+        found[term] = rows[alive[rows]], times[alive[rows]]
     if known is None:
-        known = _statistics(index, {term: len(rows) for term, (rows, _) in found.items()})
-    information = {
-        term: _information(known.rows, max(known.holders.get(term, 0), len(found[term][0]))) for term in found
-    }
+        count = int(alive.sum())
+        known = Statistics(count, float(index.column("length")[alive].sum()) / max(count, 1), {})
+    information = {}
+    for term, (rows, _) in found.items():  # how much it is that a record contains it
+        holders = max(known.holders.get(term, 0), len(rows))
+        information[term] = float(np.log1p((max(known.rows, holders) - holders + 0.5) / (holders + 0.5)))
     total = sum(information.values())
     if total <= 0:
         return WordScores(alone, around[:-1], paired)
@@ -82,17 +87,6 @@ def score_words(
     return WordScores(alone, around[:-1], paired)
 
 
-def _statistics(index: WallIndex, holders: Mapping[str, int]) -> Statistics:
-    alive = index.alive
-    count = int(alive.sum())
-    return Statistics(count, float(index.column("length")[alive].sum()) / max(count, 1), holders)
-
-
-def _information(rows: int, holders: int) -> float:
-    """Return how much information it is that a record contains a term."""
-    return float(np.log1p((max(rows, holders) - holders + 0.5) / (holders + 0.5)))
-
-
 def _postings(index: WallIndex, term: str, forms: Mapping[str, Sequence[str]]) -> tuple[Rows, Floats]:
     """Return the rows that hold a term or one of its forms, each once, and how often."""
     if term not in forms:
@@ -100,12 +94,6 @@ def _postings(index: WallIndex, term: str, forms: Mapping[str, Sequence[str]]) -
     each = [index.postings(form) for form in (term, *forms[term])]
     rows, places = np.unique(np.concatenate([rows for rows, _ in each]), return_inverse=True)
     return rows, np.bincount(places, np.concatenate([times for _, times in each]), len(rows)).astype(np.float32)
-
-
-def _living(posting: tuple[Rows, Floats], alive: NDArray[np.bool_]) -> tuple[Rows, Floats]:
-    rows, times = posting
-    living = alive[rows]
-    return rows[living], times[living]
 
 
 def _spread(rows: Rows, amount: Floats, near: Sequence[NDArray[np.int32]], count: int) -> tuple[Rows, Floats]:
