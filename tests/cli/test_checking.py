@@ -52,6 +52,13 @@ def test_doctor_finds_a_sound_memory_sound(memorist: Command) -> None:
     assert "openai" in checks(result)["extras"]["found"]
 
 
+def test_doctor_says_which_records_no_model_knows(memorist: Command, db: Path) -> None:
+    with Memory.open(db) as memory:
+        memory.remember(["བཀྲ་ཤིས་བདེ་ལེགས།", "ᎣᏏᏲ ᎣᎩᎾᎵᎢ", "Oma kommt am Samstag mit dem Zug.", "12:30"])
+    told = checks(memorist("--embedder", "default", "doctor", "--json"))["languages"]["found"]
+    assert told == "2 of 4 records are in scripts that no bundled model knows: they are found by their words"
+
+
 def test_doctor_says_when_to_index_anew_what_an_earlier_version_stored(memorist: Command, db: Path) -> None:
     with Memory.open(db, embedder=OnnxEmbedder()) as earlier:
         earlier.remember(["Oma kommt am Samstag mit dem Zug.", "昨日は雨だった。", "The key is under the flowerpot."])

@@ -170,7 +170,7 @@ async def _store(context: click.Context) -> list[Finding]:
 async def _vectors(settings: "Settings", tenant: str) -> list[Finding]:
     """Tell how many records wait to be embedded, and of languages that the version which stored some did not know."""
     from memorist.embedders import BundledEmbedder, open_embedder
-    from memorist.engine.languages import told_of_languages
+    from memorist.engine.languages import told_of_languages, told_of_scripts
     from memorist.records.scope import Reach
     from memorist.stores import open_store
 
@@ -185,8 +185,13 @@ async def _vectors(settings: "Settings", tenant: str) -> list[Finding]:
                 found.append(Finding("vectors", True, f"{told} embeds them"))
             embedder = open_embedder(settings.embedder)
             if isinstance(embedder, BundledEmbedder):
-                told_ = await told_of_languages(store, embedder, Reach(tenant, None), _MOST_READ)
-                found.append(Finding("languages", True, told_ or "each is embedded by a model that knows it"))
+                reach = Reach(tenant, None)
+                both = [
+                    await told_of_languages(store, embedder, reach, _MOST_READ),
+                    await told_of_scripts(store, reach, _MOST_READ),
+                ]
+                all_known = "each is embedded by a model that knows it"
+                found.append(Finding("languages", True, "; ".join(filter(None, both)) or all_known))
         finally:
             await store.close()
     except (MemoristError, ImportError, OSError):  # told above, and below

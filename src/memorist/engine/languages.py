@@ -3,7 +3,7 @@
 from collections import Counter
 
 from memorist.embedders import BundledEmbedder
-from memorist.languages import CODES, is_english, language, languages_of
+from memorist.languages import CODES, is_english, is_known, language, languages_of
 from memorist.records.filters import make_filter
 from memorist.records.scope import Reach
 from memorist.stores.base import Store
@@ -38,4 +38,18 @@ async def told_of_languages(store: Store, embedder: BundledEmbedder, reach: Reac
     return (
         f"{found.total()} of {len(records)} records are in other languages than English ({named}), which the version "
         "that stored them did not know: memorist reindex makes them found by their meaning"
+    )
+
+
+async def told_of_scripts(store: Store, reach: Reach, most: int) -> str | None:
+    """Return how many records are in scripts that no bundled model knows, as a sentence; None if all are known.
+
+    The arguments are those of `told_of_languages`.
+    """
+    records = await store.select(reach, make_filter(), order="newest", limit=most)
+    unknown = sum(record.kind.recallable and not is_known(record.text) for record in records)
+    if not unknown:
+        return None
+    return (
+        f"{unknown} of {len(records)} records are in scripts that no bundled model knows: they are found by their words"
     )

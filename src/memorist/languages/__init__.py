@@ -1,6 +1,6 @@
 """Languages: one table of words each, and what reads them. English is one of them."""
 
-from memorist.languages.detection import is_english, languages_of, role_of, said, tables_of
+from memorist.languages.detection import is_english, is_known, languages_of, role_of, said, tables_of
 from memorist.languages.letters import plain
 from memorist.languages.table import CODES, Language, Phrases, language
 
@@ -9,6 +9,7 @@ __all__ = [
     "Language",
     "Phrases",
     "is_english",
+    "is_known",
     "language",
     "languages_of",
     "plain",

@@ -1,6 +1,7 @@
 """The languages that a text may be in, by its letters and its most common words."""
 
 import json
+import unicodedata
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -28,6 +29,8 @@ _SCRIPTS = (
     (0x20000, "Han"), (0x32000, ""),
 )  # fmt: skip
 """Where each script begins, by its name, or by its language where one language alone is written in it."""
+_UNKNOWN = ("", "bo")
+"""Scripts that the multilingual model was not trained on."""
 _STARTS = [start for start, _ in _SCRIPTS]
 SHARED: Mapping[str, list[str]] = {
     "Latin": (
@@ -144,6 +147,16 @@ def is_english(text: str) -> bool:
     if english or other:
         return english >= other
     return len(words) < _SENTENCE or _CODE.search(text) is not None or not text.rstrip().endswith((".", "!", "?", "…"))
+
+
+def is_known(text: str) -> bool:
+    """Return whether most letters of a text are of a script that the bundled models know.
+
+    A text in another script, such as Tibetan or Cherokee, is found by its words alone.
+    """
+    letters = [each for each in unicodedata.normalize("NFKC", text[:_READ]) if each.isalpha()]
+    unknown = sum(_SCRIPTS[bisect_right(_STARTS, ord(each)) - 1][1] in _UNKNOWN for each in letters)
+    return 2 * unknown <= len(letters)
 
 
 def _mostly_other_letters(text: str) -> bool:
