@@ -60,7 +60,7 @@ async def test_they_rank_then_as_if_they_had_been_embedded_at_once(tmp_path: Pat
     found = []
     for embed in ("now", "later"):
         async with Memory.open(tmp_path / f"{embed}.db", embedder=HashEmbedder()) as memory:
-            await load(memory, chat(write), embed=embed)  # type: ignore[arg-type]
+            await load(memory, chat(write), embed=embed)
             await memory.admin.reindex(missing=True)
             hits = await memory.recall("the violin of number 12", limit=5)
             found.append([(hit.record.id, round(hit.score, 3), round(hit.similarity, 3)) for hit in hits])

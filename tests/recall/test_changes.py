@@ -1,6 +1,7 @@
 """What changed, when, and from what: what a program superseded, and what the texts say."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -118,9 +119,10 @@ def test_wrong_arguments_and_foreign_cursors_are_refused(alice: Memory) -> None:
 
 def test_as_of_a_day_before_a_change_the_state_before_it_carries_no_mark(alice: Memory) -> None:
     question, day = "How much propranolol do I take at the moment?", "2025-07-31"
+    kinds_of_asking: tuple[dict[str, Any], ...] = ({}, {"as_of": day, "now": day})
     now, then = (
         next(hit for hit in alice.recall(question, limit=8, **asked) if hit.record.content == FORTY)
-        for asked in ({}, {"as_of": day, "now": day})
+        for asked in kinds_of_asking
     )
     assert now.replaced is not None and then.replaced is None
     told = alice.context(question, as_of=day, now=day)

@@ -383,3 +383,24 @@ async def test_who_the_user_is_is_settled_for_each_chat_and_nobody_else_is_taken
     records = [each async for each in alice.iterate()]
     mine = {each.payload["speaker"] for each in records if each.payload.get("role") == "user"}
     assert len(records) == 5 and mine == {"Anna", "Anna K"}
+
+
+async def test_an_import_is_listed_and_taken_back_whole(visitor: Visitor, alice: Memory, bob: Memory) -> None:
+    await alice.remember("Of her own")
+    await visitor.give(("notes.csv", "text,colour\nBuy milk,red\nCall Tom,blue\n"))
+    page = await visitor.look()
+    assert (
+        "text from text; kept as metadata: colour" in page
+        and "No column of a time was found" in page
+        and "Buy milk" in page
+    )
+    await visitor.do("load")
+    await visitor.look()
+    assert await alice.count() == 3
+    page = (await visitor.http.get("/imports?user=alice")).text
+    [id] = set(re.findall(r"/imports/undo\?user=alice&amp;id=([\w-]+)", page))
+    assert "2 records" in page and "Nothing that is here" in (await visitor.http.get("/imports?user=bob")).text
+    data = {"csrf": re.findall(r'name="csrf" value="([^"]+)"', page)[0]}
+    assert (await visitor.http.post(f"/imports/undo?user=bob&id={id}", data=data)).status_code == 404
+    assert (await visitor.http.post(f"/imports/undo?user=alice&id={id}", data=data)).status_code == 303
+    assert [record.content for record in await alice.recent(9)] == ["Of her own"]

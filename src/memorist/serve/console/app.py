@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right
 from memorist.serve.console import asking, cases, changes, comparing, home, map, pages, purging, talks, timeline, traces
-from memorist.serve.console.importing import COLUMNS, Importing
+from memorist.serve.console.importing import COLUMNS, Importing, imported, take_back
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
 from memorist.serve.console.visits import Handler, answered, error_page, is_foreign, secured, set_cookie
@@ -43,6 +43,7 @@ _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
     ),
     "/record": (pages.record, ("id",)),
     "/topics": (pages.topics, ()),
+    "/imports": (imported, ()),
     "/time": (timeline.timeline, timeline.PARAMETERS),
     "/map": (map.draw, ("colour", "q", "everyone")),
     "/traces": (traces.traces, ("since", "until", "session", "door", "empty", "everyone", "cursor")),
@@ -61,6 +62,7 @@ _CHANGES: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/forget": (changes.forget, ("id", "ids")),
     "/undo": (changes.undo, ()),
     "/topic": (changes.set_topic, ("topic", "value")),
+    "/imports/undo": (take_back, ("id",)),
     "/case": (cases.keep, ("id", "right")),
     "/uncase": (cases.remove, ("id",)),
 }

@@ -3,8 +3,9 @@
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from memorist.errors import ConflictError, FormatError, InvalidInputError, NotFoundError
-from memorist.imports import Options, readers
+from memorist.errors import ConflictError, FormatError, InvalidInputError, NotFoundError, ScopeError
+from memorist.imports import Options, imports, readers, undo
+from memorist.memory import Memory
 from memorist.serve.console.jobs import Job
 from memorist.serve.console.rendering import link
 from memorist.serve.console.visits import Visit
@@ -91,3 +92,27 @@ def _options(visit: Visit) -> Options:
     columns = {name: column for name in COLUMNS if (column := visit.value(name)) is not None}
     zone = visit.value("zone")
     return Options(me=visit.value("me"), zone=visit.session.zone if zone is None else parse_zone(zone), columns=columns)
+
+
+async def imported(visit: Visit) -> Response:
+    """List the imports whose records are there, the newest first; without a user those of all, if that is allowed."""
+    return visit.page("imports.html", title="What was imported", found=await imports(_reach(visit)))
+
+
+async def take_back(visit: Visit) -> Response:
+    """Forget every record that an import added."""
+    if (id := visit.value("id")) is None:
+        raise InvalidInputError("id is missing")
+    number = await undo(_reach(visit), id)
+    return visit.redirect("/imports", f"{number:,} records of the import {id} are forgotten.")
+
+
+def _reach(visit: Visit) -> Memory:
+    """Return the memory whose imports are meant.
+
+    Raises:
+        ScopeError: no user is chosen, and the token may not read every user.
+    """
+    if visit.memory.scope.user is None and not visit.may_see_all:
+        raise ScopeError("choose a user; this token may not read what was imported for all of them")
+    return visit.memory

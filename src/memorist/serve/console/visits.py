@@ -42,7 +42,7 @@ PAGES = (
     ("/status", "Status"),
 )
 """The pages that the navigation leads to: path and name."""
-_SECTIONS = {"/record": "/browse", "/talk": "/talks", "/trace": "/traces", "/purge": "/status"}
+_SECTIONS = {"/record": "/browse", "/talk": "/talks", "/trace": "/traces", "/purge": "/status", "/imports": "/import"}
 """The pages below others."""
 BACK_TO = frozenset((*(place for place, _ in PAGES), "/purge"))
 """The pages that are shown again once a user is chosen."""
