@@ -170,3 +170,9 @@ def test_what_waits_to_be_embedded_is_told_and_embedded(memorist: Command, chat:
     assert told.startswith("3 records found by words alone") and "memorist reindex --missing" in told
     assert memorist("reindex", "--missing").out == "Embedded 3 records\n"
     assert "vectors" not in memorist("doctor", "--json").out
+
+
+def test_texts_that_no_model_knows_are_told_before_they_are_stored(memorist: Command, tmp_path: Path) -> None:
+    file = tmp_path / "notes.csv"
+    file.write_text("text\nབོད་ཡིག་འབྲི་བ\nThe lift is broken\n", encoding="utf-8")
+    assert "1 part in a script that no bundled model knows" in memorist("import", file, "--dry-run").out

@@ -243,6 +243,9 @@ def _show(name: str, found: "Survey", options: "Options") -> None:
         click.echo(f"{counted(found.untimed, 'part')} without a time")
     if found.unzoned:
         click.echo(f"Times that name no zone are read in {options.zone or 'this machine’s'}; --zone names another")
+    if found.unread:
+        told = "in a script that no bundled model knows: words find it, meaning does not"
+        click.echo(f"{counted(found.unread, 'part')} {told}")
     for sample in found.samples:
         click.echo(f"  {clean(sample)}")
     if found.me is not None:

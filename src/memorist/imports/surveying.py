@@ -14,6 +14,7 @@ from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
 from memorist.imports.readers import table
 from memorist.imports.registry import reader_named, reader_names, readers
 from memorist.imports.sources import Part, Source
+from memorist.languages import is_known
 from memorist.records.record import Kind
 from memorist.records.times import local, parse_time
 
@@ -41,9 +42,9 @@ class Survey:
     the speakers of each other one; a source that says itself who the user is has neither.
 
     `samples` are the first three as they will be stored. `untimed` counts those without a time, `unzoned` those whose
-    time names no zone. `columns` says what each column of a table becomes. `bad` counts the parts that cannot be read,
-    `first_bad` are the first 20 of them. `unknown` names files of no known format, `links` the links out of the folder
-    that were not followed.
+    time names no zone, `unread` those in a script that no bundled model knows. `columns` says what each column of a
+    table becomes. `bad` counts the parts that cannot be read, `first_bad` are the first 20 of them. `unknown` names
+    files of no known format, `links` the links out of the folder that were not followed.
     """
 
     titles: list[str] = field(default_factory=list)
@@ -59,6 +60,7 @@ class Survey:
     samples: list[str] = field(default_factory=list)
     untimed: int = 0
     unzoned: int = 0
+    unread: int = 0
     columns: dict[str, str] = field(default_factory=dict)
     bad: int = 0
     first_bad: list[Bad] = field(default_factory=list)
@@ -261,6 +263,7 @@ def _widen(told: Survey, part: Part, item: Item, options: Options) -> None:
         return
     told.unzoned += isinstance(item.happened_at, datetime) and item.happened_at.tzinfo is None
     told.untimed += moment is None
+    told.unread += not is_known(item.content)
     if len(told.samples) < _SAMPLES:
         when = "no time" if moment is None else f"{local(moment, options.zone):%Y-%m-%d %H:%M}"
         said = " ".join(item.content.split())
