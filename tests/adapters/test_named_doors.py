@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from memorist.memory import Memory
+from memorist.records.record import Kind
 
 pytestmark = pytest.mark.anyio
 
@@ -88,7 +89,7 @@ async def promptise_says(memory: Memory) -> None:
         (mem0_says, {"Is it open?": ["user"], "It is closed": ["assistant"]}),
         (
             agentscope_says,
-            {"Is it open?": ["user"], "look: closed": ["tool"], "It is closed": ["user", "assistant", "tool"]},
+            {"Is it open?": ["user"], "look: closed": ["tool"], '"It is closed"': ["user", "assistant", "tool"]},
         ),
         (strands, {"Likes tea": ["assistant"]}),
         (promptise_says, {"User: Open?\nAssistant: No.": ["user", "assistant"]}),
@@ -98,4 +99,5 @@ async def test_what_models_and_tools_say_is_not_the_users(
     write: Callable[[Memory], Awaitable[Any]], authors: dict[str, list[str]], alice: Memory
 ) -> None:
     await write(alice)
-    assert {record.content: record.origin.authors.names async for record in alice.iterate()} == authors
+    written = alice.iterate(kind=tuple(Kind))  # a summary is what the framework keeps
+    assert {record.content: record.origin.authors.names async for record in written} == authors

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any
 from uuid import uuid4
 
-os.environ.update(CREWAI_DISABLE_TELEMETRY="true", OTEL_SDK_DISABLED="true", CREWAI_TRACING_ENABLED="false")
+os.environ.update(CREWAI_DISABLE_TELEMETRY="true", CREWAI_TRACING_ENABLED="false")
 
 from memorist import Memory
 from memorist.agents import before_turn, text_of
