@@ -96,7 +96,7 @@ async def test_an_earlier_memory_opens_as_it_is_and_reindex_brings_it_over(tmp_p
                 pass
 
 
-@pytest.fixture(params=["file", "encrypted", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=["file", "qdrant", "chroma", "encrypted", pytest.param("postgres", marks=pytest.mark.postgres)])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """Where a bilingual memory is stored."""
     if request.param == "postgres":
@@ -106,6 +106,13 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
             pytest.skip("needs apsw-sqlite3mc")
         (tmp_path / "key").write_text(new_key())
         return Settings(url=str(tmp_path / "memory.db"), key_from=f"file:{tmp_path / 'key'}")
+    if request.param in (
+        "qdrant",
+        "chroma",
+    ):  # which finds the candidates, since no more than two records are ranked whole
+        pytest.importorskip({"qdrant": "qdrant_client", "chroma": "chromadb"}[request.param])
+        index = f"{request.param}:{tmp_path / request.param}"
+        return Settings(url=str(tmp_path / "memory.db"), index=index, largest_index=2)
     return Settings(url=str(tmp_path / "memory.db"))
 
 
