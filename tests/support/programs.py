@@ -301,22 +301,22 @@ class CrewAI(Program):
     turns = 4
 
     def begin(self) -> None:
-        from crewai import Agent
-
         from crewai_model import ScriptedModel
         from memorist.adapters.crewai import MemoristMemory, MemoristStorage
 
         self.held = MemoristMemory(storage=MemoristStorage(self.memory, user=WHO.get))
-        model = self.scripted(ScriptedModel(model="scripted", answers=[]))
-        self.guide = Agent(role="guide", goal="Answer", backstory="You listen.", llm=model)
+        self.model = self.scripted(ScriptedModel(model="scripted", answers=[]))
 
     async def say(self, user: str, session: str, text: str) -> str:
-        from crewai import Crew, Task
+        from crewai import Agent, Crew, Task
 
         WHO.set(user)
         self.held.remember(text, scope=f"/{session}")
-        task = Task(description=text, expected_output="An answer", agent=self.guide)
-        await asyncio.to_thread(Crew(agents=[self.guide], tasks=[task], memory=self.held).kickoff)
+        guide = Agent(
+            role="guide", goal="Answer", backstory="You listen.", llm=self.model
+        )  # it takes one task at a time
+        task = Task(description=text, expected_output="An answer", agent=guide)
+        await asyncio.to_thread(Crew(agents=[guide], tasks=[task], memory=self.held).kickoff)
         return self.prompt
 
     async def heard(self, user: str, session: str) -> list[str]:
