@@ -44,7 +44,7 @@ async def compare(visit: Visit) -> Response:
 async def _side(visit: Visit, user: str, question: str) -> Side:
     memory = visit.memory_of(user)
     counts = {str(kind): await memory.count(kind=kind) for kind in MEMORIES}
-    links = {kind: visit.with_user("/browse", user) + f"&kind={kind}" for kind in counts}
+    links = {kind: visit.with_user("/browse", user, kind=kind) for kind in counts}
     latest = (await memory.browse(limit=_LATELY)).records
     return Side(
         user,

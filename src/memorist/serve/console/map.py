@@ -59,6 +59,7 @@ async def draw(visit: Visit) -> Response:
     total = await memory.count(everyone=everyone)
     layout = await asyncio.to_thread(lay_out, vectors) if records else _NOWHERE
     groups = await asyncio.to_thread(names_of, [each.text[:_COUNTED] for each in records], layout)
+    places = places_of(groups)
     codes, legend = _coloured(records, colour, visit)
     kept = {"colour": None if colour == "kind" else colour, "everyone": everyone, "q": question}
     return visit.page(
@@ -67,7 +68,7 @@ async def draw(visit: Visit) -> Response:
         count=len(records),
         total=total,
         groups=groups,
-        places=places_of(groups),
+        places=places,
         legend=legend,
         colour=colour,
         colours=[
@@ -81,7 +82,7 @@ async def draw(visit: Visit) -> Response:
         found=len(found & {each.id for each in records}),
         dots=_dots(visit, records, layout, codes, found) if len(records) <= _MOST_DOTS else [],
         cells=_cells(layout) if len(records) > _MOST_DOTS else [],
-        labels=json.dumps(places_of(groups)),
+        labels=json.dumps(places),
         points=_points(records, layout, codes, found),
         width=WIDTH,
         height=HEIGHT,

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.records.origins import CONSOLE, OPERATOR_CONSOLE, Author
+from memorist.records.origins import Author
 from memorist.records.record import Kind, Record
 from memorist.serve.auth import Right
 from memorist.serve.console.visits import Visit
@@ -61,7 +61,6 @@ async def record(visit: Visit) -> Response:
     if found is None and not changes:
         raise NotFoundError(f"there is no record {shown(id)} in this scope")
     links = {} if found is None else {"Replaces": found.payload.get("supersedes"), "Replaced by": found.superseded_by}
-    claims = (OPERATOR_CONSOLE if visit.may_see_all else CONSOLE).claims
     return visit.page(
         "record.html",
         title="Record",
@@ -70,7 +69,7 @@ async def record(visit: Visit) -> Response:
         changes=changes,
         why=await memory.why(id),
         beside={name: (other, await memory.get(other)) for name, other in links.items() if isinstance(other, str)},
-        authors=[each.names[0] for each in Author if each in claims],
+        authors=[each.names[0] for each in Author if each in visit.door.claims],
         may_replace=found is not None and found.kind in _REPLACEABLE and found.current,
     )
 

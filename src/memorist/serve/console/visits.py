@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError, StoreFullError, shown
 from memorist.memory import Memory
-from memorist.records.origins import CONSOLE, OPERATOR_CONSOLE
+from memorist.records.origins import CONSOLE, OPERATOR_CONSOLE, Door
 from memorist.records.record import Record
 from memorist.records.times import parse_time
 from memorist.serve.auth import Grant, Right, UnauthorizedError
@@ -180,13 +180,18 @@ class Visit:
         """Whether the token allows reading all users of its tenant at once."""
         return self.grant.user is None and self.grant.right.includes(Right.ADMIN)
 
+    @property
+    def door(self) -> Door:
+        """The door by which the visitor came in."""
+        return OPERATOR_CONSOLE if self.may_see_all else CONSOLE
+
     def link(self, path: str, **query: Any) -> str:
         """Return a path in the same scope."""
         return link(path, **self.scope, **query)
 
-    def with_user(self, path: str, user: str | None) -> str:
+    def with_user(self, path: str, user: str | None, **query: Any) -> str:
         """Return a path in the scope of another user of the tenant."""
-        return link(path, **{**self.scope, "user": user})
+        return link(path, **{**self.scope, "user": user}, **query)
 
     def record_link(self, record: Record) -> str | None:
         """Return the address of a record's page, in the scope of its owner, who may differ from the current user.
@@ -290,7 +295,7 @@ def answered(
 def _entered(request: Request, session: Session, grant: Grant, server: Server) -> Visit:
     """Return the visit of an admitted request, before its parameters are read."""
     visit = Visit(request, session, grant, server, {})
-    return replace(visit, server=server.entered(OPERATOR_CONSOLE if visit.may_see_all else CONSOLE, grant))
+    return replace(visit, server=server.entered(visit.door, grant))
 
 
 async def _values(request: Request, known: Collection[str]) -> dict[str, Any]:
