@@ -21,7 +21,7 @@ def html_text(text: str) -> str:
     quoted = True  # all quotes so far were closed; after an unclosed quote, a tag ends at the next bracket
 
     def behind(mark: str, start: int) -> int:
-        """Return the place after the next mark, -1 where there is none."""
+        """Return the place after the next mark, or -1 if no mark follows."""
         end = text.find(mark, start)
         return end if end < 0 else end + len(mark)
 

@@ -1,7 +1,7 @@
 """What changed: which records tell another state of the same than an earlier one, the newest first, and of which one.
 
-`replaced` looks among the records that fit a question. Here there is none, so every record whose text shows a sign of
-change is held against the earlier ones that are nearest to it.
+`replaced` compares the records that fit a question. This module has no question. It compares each record whose text
+shows a sign of change with the earlier records that are nearest to it.
 """
 
 import asyncio

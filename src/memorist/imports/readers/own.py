@@ -112,7 +112,7 @@ def _message(where: str, fields: Mapping[str, Any]) -> Item:
     if not isinstance(content, str) or not content.strip():
         given = "neither text nor content is given" if content is None else "the text must be a string and not blank"
         raise InvalidInputError(given)
-    voice = {name: who for name, who in (("role", role), ("speaker", speaker)) if who is not None}
+    voice = {name: said for name, said in (("role", role), ("speaker", speaker)) if said is not None}
     identity = (group, session, voice, None if when is None else iso(when), content)
     return Item(
         content=content,

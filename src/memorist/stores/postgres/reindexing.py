@@ -66,7 +66,7 @@ async def unembedded(connection: Connection, schema: str, limit: int) -> list[tu
 
 
 async def fill(connection: Connection, schema: str, fingerprint: str, rows: Sequence[Staged]) -> None:
-    """Store vectors where there are none, and have every index read anew."""
+    """Store a vector for each of these records that has none, and make every index in memory read its wall again."""
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "vectors"),))
     await check_fingerprint(connection, schema, fingerprint)
     async with connection.cursor() as cursor:

@@ -55,7 +55,7 @@ def unembedded(connection: apsw.Connection, limit: int) -> list[tuple[int, int, 
 
 
 def fill(connection: apsw.Connection, fingerprint: str, rows: Sequence[Staged]) -> None:
-    """Store vectors where there are none, and have every index read anew."""
+    """Store a vector for each of these records that has none, and make every index in memory read its wall again."""
     writes.check_fingerprint(connection, fingerprint)
     connection.executemany(
         "UPDATE indexed SET vector = ? WHERE vector IS NULL AND number = ?"
