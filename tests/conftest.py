@@ -1,6 +1,7 @@
 import os
 import shutil
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,8 +50,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what asks the same again elsewhere: at a server, or through other systems' interfaces."""
+    """Mark as slow what asks the same again elsewhere: at a server, or through other systems' interfaces.
+
+    On Windows, skip what needs the things of POSIX.
+    """
     for item in items:
+        if sys.platform == "win32" and item.get_closest_marker("posix"):
+            item.add_marker(pytest.mark.skip(reason="Windows has no such thing"))
         if {"adapters", "remote"} & set(item.path.relative_to(Path(__file__).parent).parts):
             item.add_marker(pytest.mark.slow)
 

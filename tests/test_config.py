@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from homes import move_home
 from memorist import Memory
 from memorist.config import NAMES, Settings
 from memorist.errors import InvalidInputError
@@ -124,7 +125,7 @@ def test_a_file_fills_in_what_the_environment_leaves_open(tmp_path: Path) -> Non
 
 
 def test_the_file_can_be_named_by_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
+    move_home(tmp_path, monkeypatch)
     (tmp_path / "m.toml").touch()
     assert config_file({"MEMORIST_CONFIG": "~/m.toml"}) == tmp_path / "m.toml"
     assert config_file({}).name == "config.toml"

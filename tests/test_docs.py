@@ -25,6 +25,8 @@ from typing import Any
 
 import pytest
 
+from homes import move_home
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
@@ -96,7 +98,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(work)
     monkeypatch.delenv("MEMORIST_EMBEDDER", raising=False)
     monkeypatch.setenv("MEMORIST_DB", str(work / "memorist.db"))
-    monkeypatch.setenv("HOME", str(tmp_path))
+    move_home(tmp_path, monkeypatch)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     command = tmp_path / "memorist"  # the one that belongs to this Python, installed or not

@@ -402,7 +402,7 @@ async def test_the_next_backup_removes_what_a_killed_one_left(path: Path) -> Non
         await memory.remember("Likes tea")
     killed = (
         "import os, pathlib, sys; from memorist.stores.sqlite import copying; from opening import KEY, connect_to\n"
-        "copying._publish = lambda part, target: os.kill(os.getpid(), 9)\n"
+        "copying.linked = lambda part, target: os.kill(os.getpid(), 9)\n"
         "copying.copy_to(connect_to(sys.argv[1]), pathlib.Path(sys.argv[2]), KEY)"
     )
     command = [sys.executable, "-c", killed, str(path), str(path.with_name("killed.db"))]

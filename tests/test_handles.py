@@ -284,15 +284,15 @@ OPENERS = frozenset(
 OF_FILES = frozenset(("open", "FileResponse", "sqlite3.connect", "zipfile.ZipFile", "apsw.Connection", "apsw.VFSFile"))
 SAFE: Mapping[str, str] = {
     "system/handles.py": "this is where files are opened",
+    "system/platforms.py": "folders, and on Windows a file that is nothing but a lock",
+    "system/writing.py": "a temporary file that it has just made",
     "cli/__init__.py": "/dev/null in the place of a closed stream",
-    "cli/files.py": "a temporary file that it has just made",
     "cli/key.py": "a new file",
     "cli/servers.py": "a file of its own in the state folder",
     "cli/hooks/run.py": "a log of its own in the state folder",
     "cli/writing.py": "a new file",
     "adapters/llm_agents/memory_stores/lines.py": "a file that was read through `read_file` before it is written",
     "embedders/sessions.py": "a file that it has just made",
-    "engine/remote.py": "a temporary file that it has just made",
     "errors.py": "metadata of the package",
     "files/foreign.py": "it refuses a memory's file, by what stands in it",
     "imports/sources.py": "the standard input, and zips that `open_file` has opened",
@@ -303,7 +303,6 @@ SAFE: Mapping[str, str] = {
     "recall/spill.py": "a file without a name",
     "serve/counts.py": "a file without a name",
     "serve/rest/whole.py": "a copy that it has just made",
-    "audit/signing.py": "a temporary file that it has just made",
     "stores/postgres/copying.py": "a database without a name",
     "stores/sqlite/encryption.py": "this is where SQLite opens a store",
 }

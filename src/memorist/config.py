@@ -178,8 +178,8 @@ def _expanded(url: str | os.PathLike[str]) -> str:
     if not isinstance(url, os.PathLike) or not isinstance(path := os.fspath(url), str):
         raise InvalidInputError(f"the database must be a path or a URL, not {shown(url)}")
     path = str(expanded(path))
-    # A `Path` is never a URL, even if it contains colons.
-    return f"sqlite:{path}" if ":" in path else path
+    # A `Path` is never a URL, even if it contains colons; that of a drive belongs to the path.
+    return f"sqlite:{path}" if ":" in os.path.splitdrive(path)[1] else path
 
 
 def _word(name: str, value: object) -> str:

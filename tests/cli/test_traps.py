@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from homes import move_home
 from memorist import errors
 from memorist.cli.app import app
 from memorist.cli.progress import spinner
@@ -152,7 +153,7 @@ def test_the_first_interrupt_ends_a_question(db: Path, tmp_path: Path, monkeypat
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    move_home(tmp_path / "home", monkeypatch)
     (tmp_path / "a.csv").write_text("one,two\n1,Hello\n")
     monkeypatch.setattr("click.termui.visible_prompt_func", answer)
     for command in (("install", "cursor"), ("import", str(tmp_path / "a.csv"))):

@@ -62,7 +62,7 @@ def _note_opening(event: str, arguments: tuple[Any, ...]) -> None:
 def _is_of_a_test() -> bool:
     """Return whether the file is opened by a test itself, not by what it calls."""
     frame = sys._getframe(2)
-    while frame is not None and "/memorist/" not in frame.f_code.co_filename:
+    while frame is not None and f"{os.sep}memorist{os.sep}" not in frame.f_code.co_filename:
         if frame.f_code.co_filename.startswith(str(HERE)):
             return True
         frame = frame.f_back  # type: ignore[assignment]

@@ -4,9 +4,9 @@ A statement is a JSON object. Its signature (Ed25519) covers all of its other fi
 `pip install 'memorist[signed]'`; without it a statement says that it is not signed.
 """
 
-import os
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from memorist.audit.log import canonical
 from memorist.errors import FormatError, MissingExtraError, SignatureError, missing_extra, shown
 from memorist.system.handles import read_file
 from memorist.system.places import config_file
+from memorist.system.writing import creating
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -105,28 +106,13 @@ def _private_key(file: Path) -> "Ed25519PrivateKey":
 
 def _make(file: Path) -> None:
     """Make a key that only its owner can read; of several processes, the first one's stays."""
-    import tempfile  # imported here, because it takes 3 ms and only a new key needs it
-
     from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     pem = Ed25519PrivateKey.generate().private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
     file.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")  # readable by its owner alone
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(pem)
-            out.flush()
-            os.fsync(out.fileno())
-        if not file.exists():
-            try:
-                os.link(part, file)
-            except FileExistsError:
-                pass
-            except OSError:  # a file system without links
-                Path(part).replace(file)
-    finally:
-        Path(part).unlink(missing_ok=True)
+    with suppress(FileExistsError), creating(file) as out:
+        out.write(pem)
 
 
 def _signature(key: str, value: bytes) -> dict[str, str]:

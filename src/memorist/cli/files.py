@@ -1,12 +1,9 @@
 """The command that writes every memory to a file: export."""
 
-import os
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
-from typing import Annotated, BinaryIO
+from collections.abc import AsyncIterator, Callable
+from contextlib import nullcontext
+from typing import Annotated
 
 import click
 
@@ -14,9 +11,8 @@ from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.progress import records_bar
 from memorist.cli.running import opened
 from memorist.cli.showing import clean, counted
-from memorist.errors import path_taken
 from memorist.records.kind import Kind
-from memorist.system.places import expanded
+from memorist.system.writing import new_file
 
 _REFRESH = 100
 
@@ -50,30 +46,11 @@ async def write_lines(file: str, lines: AsyncIterator[str], show: Callable[[int]
             sys.stdout.buffer.write(f"{line}\n".encode())
         sys.stdout.buffer.flush()
         return None
-    target, number = expanded(file), 0
-    if target.exists():
-        raise path_taken(target)
-    with replacing(target) as stream:
+    number = 0
+    with new_file(file) as stream:
         async for line in lines:
             stream.write(f"{line}\n".encode())
             number += 1
             if show is not None and number % _REFRESH == 0:
                 show(number)
     return number
-
-
-@contextmanager
-def replacing(target: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
-    """Yield a file that takes the place of `target`, with these rights, once the block ends without an error."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}-")
-    draft = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.chmod(mode)
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise

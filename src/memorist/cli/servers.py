@@ -5,19 +5,11 @@ Only the standard library's smallest modules are imported here, not even pathlib
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from memorist.system.handles import read_file
-
-
-def state_folder() -> str:
-    """Return the folder for this user's runtime state: MEMORIST_STATE, or the system's."""
-    if given := os.environ.get("MEMORIST_STATE"):
-        return given
-    local = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_STATE_HOME")
-    return os.path.join(local or os.path.expanduser(os.path.join("~", ".local", "state")), "memorist")
+from memorist.system.platforms import lives, state_folder
 
 
 @contextmanager
@@ -54,7 +46,7 @@ def running(db: str | None) -> str | None:
     with suppress(OSError):
         for name in os.listdir(folder):
             with suppress(OSError, ValueError, KeyError, TypeError):
-                if not _lives(int(name.removesuffix(".json"))):
+                if not lives(int(name.removesuffix(".json"))):
                     continue
                 told = json.loads(read_file(os.path.join(folder, name)))
                 if told["default"] is True if db is None else told["db"] == _named(db):
@@ -66,16 +58,3 @@ def _named(db: str) -> str:
     """Return one name for a store, however its file is written."""
     path = db.removeprefix("sqlite:")
     return db if "://" in path or path == ":memory:" else os.path.realpath(os.path.expanduser(path))
-
-
-def _lives(pid: int) -> bool:
-    """Return whether a process with this id runs. Always true on Windows, where asking would end the process."""
-    if sys.platform == "win32":
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

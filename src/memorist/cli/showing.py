@@ -92,8 +92,9 @@ def _text(cell: Cell) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    """Print a value as JSON, in ASCII where the output takes no other character, as many of Windows do not."""
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    click.echo(json.dumps(value, ensure_ascii=ascii_only, indent=2))
 
 
 def print_bad(told: Iterable[str], total: int) -> None:

@@ -6,8 +6,6 @@ the outcome of another write is unknown, the error says so.
 
 import asyncio
 import json
-import os
-import tempfile
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -29,6 +27,8 @@ from memorist.records.origins import Door, TrustRules
 from memorist.records.record import Kind, Record
 from memorist.records.scope import DEFAULT_TENANT, Scope
 from memorist.records.times import now
+from memorist.system.platforms import sync
+from memorist.system.writing import replacing
 
 T = TypeVar("T")
 _Answer: TypeAlias = Callable[[Connection, Call, Any], Awaitable[Any]]
@@ -135,16 +135,11 @@ async def _backup(server: Connection, call: Call, request: requests.Backup) -> P
         if answer.status != 200 or (b"content-type", b"application/octet-stream") not in answer.headers:
             await answer.aread()
             raise StoreUnavailableError(f"the server sends no copy of its store: {result_of(answer)}")
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                async for chunk in answer.aiter_stream():
-                    await asyncio.to_thread(file.write, chunk)
-                file.flush()
-                await asyncio.to_thread(os.fsync, file.fileno())
-            Path(part).replace(path)
-        finally:
-            Path(part).unlink(missing_ok=True)
+        with replacing(path) as file:
+            async for chunk in answer.aiter_stream():
+                await asyncio.to_thread(file.write, chunk)
+            file.flush()
+            await asyncio.to_thread(sync, file.fileno())  # here it would hold up the event loop
     return path
 
 

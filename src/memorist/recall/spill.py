@@ -2,10 +2,14 @@
 
 import mmap
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+_write_at: Callable[[int, Any, int], int] | None = getattr(os, "pwrite", None)  # Windows has none
 
 
 class Spill:
@@ -32,7 +36,7 @@ class Spill:
         Raises:
             OSError: the file cannot be created or mapped here.
         """
-        if not hasattr(os, "pwrite"):
+        if _write_at is None:
             raise OSError("this system has no file that is written at a position and read through a mapping")
         if self._file < 0:
             import tempfile
@@ -41,7 +45,7 @@ class Spill:
                 self._file = os.dup(file.fileno())
             self._step = -(-shape[0] * shape[1] // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         os.ftruncate(self._file, (number + 1) * self._step)
-        mapped = mmap.mmap(self._file, self._step, prot=mmap.PROT_READ, offset=number * self._step)
+        mapped = mmap.mmap(self._file, self._step, access=mmap.ACCESS_READ, offset=number * self._step)
         return np.frombuffer(mapped, np.int8, shape[0] * shape[1]).reshape(shape)
 
     def write(self, number: int, first: int, rows: NDArray[np.int8]) -> None:
@@ -50,6 +54,7 @@ class Spill:
         Raises:
             OSError: the disk is full or fails.
         """
+        assert _write_at is not None
         data = np.ascontiguousarray(rows)
-        if os.pwrite(self._file, data.data, number * self._step + first * rows.shape[1]) < data.nbytes:
+        if _write_at(self._file, data.data, number * self._step + first * rows.shape[1]) < data.nbytes:
             raise OSError("the disk is full")

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import IO
 
+from memorist.system.platforms import locked
+
 __all__ = ["Counts", "shared_file"]
 
 _SLOT = struct.Struct("=Qdddd")
@@ -22,8 +24,8 @@ _SIZE = _SETS * _SET.size
 def shared_file() -> IO[bytes]:
     """Return an open file without a name, whose descriptor a process hands to others for their `Counts`."""
     # In memory where the system can: to write to a mapped file whose disk is full would kill the process.
-    in_memory = hasattr(os, "memfd_create")
-    file = os.fdopen(os.memfd_create("memorist-counts"), "r+b") if in_memory else tempfile.TemporaryFile()  # noqa: SIM115
+    in_memory = getattr(os, "memfd_create", None)
+    file = os.fdopen(in_memory("memorist-counts"), "r+b") if in_memory else tempfile.TemporaryFile()  # noqa: SIM115
     file.write(bytes(_SIZE))
     file.flush()
     return file
@@ -49,13 +51,8 @@ class Counts:
         if self._file is None:
             yield self._slot(token)
             return
-        import fcntl  # workers exist only on POSIX systems
-
-        fcntl.lockf(self._file, fcntl.LOCK_EX)  # the system releases the lock if this process is killed
-        try:
+        with locked(self._file):
             yield self._slot(token)
-        finally:
-            fcntl.lockf(self._file, fcntl.LOCK_UN)
 
     def _slot(self, token: str) -> "Slot":
         name = int.from_bytes(blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest()) or 1

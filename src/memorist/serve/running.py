@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -40,8 +39,8 @@ def bind(host: str, port: int) -> socket.socket:
     # answer would wait 40 ms for the acknowledgement of its first half.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if os.name == "posix":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Windows would let another program take the port over; elsewhere a port is free at once after its server's end.
+        listening.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
         listening.bind((host.strip("[]"), port))
         listening.listen(1024)
     except OSError as error:

@@ -45,12 +45,13 @@ async def supervise(
         InvalidInputError: this system cannot hand a socket to another process.
         MemoristError: a worker did not start; its standard error says why.
     """
-    if os.name != "posix":
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is None:  # as on Windows, where a process hands no socket on
         raise InvalidInputError("several workers need a POSIX system; here, run one server")
     command, files = [*command, str(listening.fileno())], (listening.fileno(), *inherited)
     stop, replace = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number, event in ((signal.SIGINT, stop), (signal.SIGTERM, stop), (signal.SIGHUP, replace)):
+    for number, event in ((signal.SIGINT, stop), (signal.SIGTERM, stop), (hangup, replace)):
         loop.add_signal_handler(number, event.set)
     workers: list[_Worker] = []
     try:

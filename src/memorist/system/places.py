@@ -19,7 +19,8 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        reason = f"the system does not know the home folder in {os.fspath(path)!r}; set HOME, or write the path whole"
+        unknown = f"the system does not know the home folder in {os.fspath(path)!r}"
+        reason = f"{unknown}; set HOME (on Windows USERPROFILE), or write the path whole"
         raise InvalidInputError(reason) from error
 
 

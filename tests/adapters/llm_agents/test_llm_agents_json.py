@@ -221,7 +221,7 @@ async def test_a_write_that_fails_changes_neither_the_file_nor_the_memory(
         await store.write(episode(name, id_=name))
     before, content = in_memory(store), store.path.read_bytes()
     broken = OSError(28, "No space left on device")
-    target = patch.object(Path, "replace", side_effect=broken) if fails == "replace" else failing_once(fails, broken)
+    target = patch.object(os, "replace", side_effect=broken) if fails == "replace" else failing_once(fails, broken)
     works: dict[str, Callable[[], Awaitable[None]]] = {
         "write": lambda: store.write(episode("c", id_="c")),
         "update": lambda: store.update(episode("B", id_="b")),

@@ -12,8 +12,8 @@ from typing import Any
 from memorist.cli.asking import ask
 from memorist.cli.hooks.caller import Ask, Caller
 from memorist.cli.hooks.events import EVENTS, answer_of
-from memorist.cli.servers import state_folder
 from memorist.errors import MemoristError
+from memorist.system.platforms import state_folder
 
 _LAST = 6
 _MOST_OF_ONE = 300

@@ -1,10 +1,10 @@
 """The commands install, uninstall and hook."""
 
 import shutil
-import sys
 from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
+from sysconfig import get_config_var, get_path
 from typing import Annotated, TypeAlias
 
 import click
@@ -85,11 +85,11 @@ def hook(
 
 def _registered(options: Options, user: str | None, *, shared: bool) -> Registered:
     """Return how memorist is called: by its path, or in files that others share by its name."""
-    beside = Path(sys.executable).with_name("memorist.exe" if sys.platform == "win32" else "memorist")
+    beside = Path(get_path("scripts"), f"memorist{get_config_var('EXE') or ''}")
     path = str(beside) if beside.is_file() else shutil.which("memorist")
     db = options.db
     if db is not None and "://" not in db and not db.startswith("sqlite:"):
-        db = str(expanded(db).absolute())
+        db = expanded(db).absolute().as_posix()
     tenant = None if options.tenant == DEFAULT_TENANT else options.tenant
     return Registered("memorist" if shared or path is None else path, user, tenant, db)
 

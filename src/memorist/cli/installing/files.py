@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from memorist.cli.files import replacing
 from memorist.cli.installing.edits import Edit
 from memorist.errors import InvalidInputError
 from memorist.system.handles import read_file
+from memorist.system.writing import replacing
 
 BACKUP = ".before-memorist"
 _BOM = "\ufeff"

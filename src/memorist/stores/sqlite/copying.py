@@ -1,9 +1,10 @@
 """Copying the whole file consistently while it is in use, and checking it for damage."""
 
-import os
 import re
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import TypeVar
 from uuid import uuid4
 
 import apsw
@@ -12,7 +13,10 @@ from memorist.errors import StoreCorruptError, StoreUnavailableError, path_taken
 from memorist.stores.keys import Key
 from memorist.stores.sqlite.connections import translated
 from memorist.stores.sqlite.encryption import connect
+from memorist.system.platforms import replace
+from memorist.system.writing import linked
 
+_T = TypeVar("_T")
 _PART = re.compile(r"\..+\.[0-9a-f]{32}\.backup-part")
 _ORPHANS = "SELECT count(*) FROM indexed LEFT JOIN records USING (wall, number) WHERE id IS NULL"
 
@@ -34,7 +38,9 @@ def copy_to(connection: apsw.Connection, target: Path, key: Key | None = None) -
             copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             if copy.pragma("quick_check") != "ok":
                 raise StoreCorruptError(f"the copy for {target} came out damaged; nothing was kept")
-            _publish(part, target)
+            named = _published(part, target, linked)
+        if not named:  # it is renamed once it is closed, since Windows renames no open file
+            _published(part, target, replace)
     finally:
         _remove(part)
 
@@ -65,17 +71,10 @@ def damage(connection: apsw.Connection) -> list[str]:
     return found + ([f"{orphans:,} entries of the index belong to no record"] if orphans else [])
 
 
-def _publish(part: Path, target: Path) -> None:
+def _published(part: Path, target: Path, name: Callable[[Path, Path], _T]) -> _T:
     """Give the finished copy its name, which must be free."""
     try:
-        try:
-            os.link(part, target)  # unlike a rename, never over an existing file
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without links
-            if target.exists():
-                raise FileExistsError(target) from None
-            part.rename(target)
+        return name(part, target)
     except FileExistsError as error:
         raise path_taken(target) from error
     except OSError as error:

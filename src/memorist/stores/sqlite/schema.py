@@ -200,6 +200,7 @@ def configure(connection: apsw.Connection) -> None:
     connection.execute(
         "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
         "PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;"
+        "PRAGMA fullfsync = ON;"  # on macOS, whose drives otherwise keep a commit in a cache of their own
     ).fetchall()  # apsw stops at the first row that is not fetched
 
 

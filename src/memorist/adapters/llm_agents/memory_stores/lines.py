@@ -1,18 +1,17 @@
 """A file of lines that stays whole after a kill or on a full disk."""
 
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from memorist.system.handles import read_file
-
-if sys.platform != "win32":
-    import fcntl
+from memorist.system.platforms import locked_folder, replace, sync, sync_folder
 
 __all__ = ["Lines", "LinesFile"]
+
+_BINARY = getattr(os, "O_BINARY", 0)  # on Windows, where the ends of lines would be rewritten
 
 Mark = tuple[int, int, int] | None
 """Identifies a state of the file: inode, size, time of change; None if there is no file."""
@@ -40,19 +39,12 @@ class LinesFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock out other users of the folder's files: threads and, on Unix, processes."""
-        if sys.platform == "win32":
-            yield
-            return
+        """Lock out other users of the folder's files: threads and processes."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
+        with locked_folder(self.path.parent):
             with suppress(OSError):  # left by a process that was killed during a replacement
                 self._beside.unlink()
             yield
-        finally:
-            os.close(folder)  # this ends the lock
 
     def mark(self) -> Mark:
         """Return the state of the file, which differs after every change."""
@@ -79,47 +71,47 @@ class LinesFile:
     def append(self, line: bytes) -> None:
         """Append a line. It is on disk when this returns; if this raises, the file has not changed."""
         new = not self.path.exists()
-        file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
         try:
             size = os.fstat(file).st_size
             try:
                 _write(file, line + b"\n")
             except BaseException:
                 os.ftruncate(file, size)
-                os.fsync(file)
+                sync(file)
                 raise
         finally:
             os.close(file)
         if new:
-            _flush_folder(self.path.parent)
+            sync_folder(self.path.parent)
 
     def replace(self, lines: Iterable[bytes]) -> None:
         """Replace all lines atomically, also if this raises or the process is killed."""
         try:
-            file = os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            file = os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o666)
             try:
                 if self.path.exists():
                     os.chmod(self._beside, self.path.stat().st_mode)  # noqa: PTH101  # as the rest here
                 _write(file, b"".join(line + b"\n" for line in lines))
             finally:
                 os.close(file)
-            self._beside.replace(self.path)
+            replace(self._beside, self.path)
         except BaseException:
             with suppress(OSError):
                 self._beside.unlink()
             raise
-        _flush_folder(self.path.parent)
+        sync_folder(self.path.parent)
 
     def set_aside(self, begins: int) -> Path:
         """Move the bytes from this offset to the file ``NAME.torn``, and return its path."""
         aside = self.path.with_name(f"{self.path.name}.torn")
-        file = os.open(self.path, os.O_RDWR)
+        file = os.open(self.path, os.O_RDWR | _BINARY)
         try:
             os.lseek(file, begins, os.SEEK_SET)
             torn = b"".join(iter(lambda: os.read(file, 1 << 20), b""))
             LinesFile(aside).append(torn.rstrip(b"\n"))
             os.ftruncate(file, begins)
-            os.fsync(file)
+            sync(file)
         finally:
             os.close(file)
         return aside
@@ -129,14 +121,4 @@ def _write(file: int, data: bytes) -> None:
     left = memoryview(data)
     while left:  # a full disk takes a part of the data and then raises
         left = left[os.write(file, left) :]
-    os.fsync(file)
-
-
-def _flush_folder(folder: Path) -> None:
-    if sys.platform == "win32":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync(file)

@@ -1,0 +1,85 @@
+"""Writing files in one step: whoever reads sees all of the new content or none of it."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from memorist.errors import path_taken
+from memorist.system.places import expanded
+from memorist.system.platforms import replace, sync, sync_folder
+
+
+@contextmanager
+def replacing(target: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """Yield a file that takes the place of `target`, with these rights, once the block ends without an error."""
+    with _written(target, mode, replace) as stream:
+        yield stream
+
+
+@contextmanager
+def creating(target: Path) -> Iterator[BinaryIO]:
+    """Yield a file that becomes `target`, readable by its owner alone, once the block ends without an error.
+
+    Raises:
+        FileExistsError: another was there first, which stays.
+    """
+    with _written(target, 0o600, _named) as stream:
+        yield stream
+
+
+@contextmanager
+def new_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield a file that is at a path that a user named, once the block ends without an error.
+
+    Raises:
+        InvalidInputError: there is something already.
+    """
+    if os.path.lexists(target := expanded(path)):
+        raise path_taken(target)
+    try:
+        with creating(target) as stream:
+            yield stream
+    except FileExistsError as error:
+        raise path_taken(target) from error
+
+
+def linked(part: Path, target: Path) -> bool:
+    """Give a file another name, which must be free; return False on a file system whose files have one name each.
+
+    Raises:
+        FileExistsError: there is a file of that name.
+    """
+    try:
+        os.link(part, target)  # unlike a rename, never over an existing file
+    except FileExistsError:
+        raise
+    except OSError:
+        if target.exists():
+            raise FileExistsError(target) from None
+        return False
+    return True
+
+
+def _named(part: Path, target: Path) -> None:
+    if not linked(part, target):
+        replace(part, target)
+
+
+@contextmanager
+def _written(target: Path, mode: int, name: Callable[[Path, Path], None]) -> Iterator[BinaryIO]:
+    import tempfile  # which a recall does not need, and whoever signs imports this module
+
+    handle, scratch = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}-")
+    part = Path(scratch)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            sync(stream.fileno())
+        part.chmod(mode)
+        name(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+    sync_folder(target.parent)
