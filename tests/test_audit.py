@@ -261,6 +261,7 @@ def test_a_mode_that_there_is_not() -> None:
 # --- signatures ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.posix
 async def test_a_checkpoint_is_signed_with_a_key_that_only_its_owner_reads(path: Path) -> None:
     key = path.with_name("signing.key")
     async with audited(path) as memory:

@@ -397,6 +397,7 @@ async def test_a_folder_and_a_place_that_cannot_be_written(tmp_path: Path) -> No
     await opened(tmp_path / "new" / "folders" / "memory.db")
 
 
+@pytest.mark.posix
 async def test_the_next_backup_removes_what_a_killed_one_left(path: Path) -> None:
     async with open_memory(path) as memory:
         await memory.remember("Likes tea")
@@ -472,6 +473,7 @@ async def test_only_the_owner_can_read_what_is_written(path: Path) -> None:
         os.umask(before)
 
 
+@pytest.mark.posix
 async def test_a_file_that_is_there_keeps_its_rights(path: Path) -> None:
     path.touch()
     path.chmod(0o660)

@@ -105,6 +105,7 @@ async def test_no_request_ends_the_locks(name: str, memory: Memory, path: Path) 
     assert locked(path)
 
 
+@pytest.mark.posix
 @needs_locks
 async def test_a_dry_run_that_finds_a_backup_replaced_by_the_store_itself_keeps_the_locks(
     memory: Memory, path: Path
@@ -194,6 +195,7 @@ async def test_no_import_of_the_stores_own_folder_ends_the_locks(
     assert await memory.count() >= 9
 
 
+@pytest.mark.posix
 @plain_only
 async def test_an_open_store_is_refused_by_name(folder: Path, memory: Memory, path: Path) -> None:
     for each in (path, folder / "history.db", Path(f"{path}-wal"), folder / "linked.txt"):
@@ -215,6 +217,7 @@ async def test_a_memory_is_not_opened_by_the_other_sqlite(memory: Memory, path: 
 # --- when a file is opened, and when it is closed --------------------------------------------------------
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("end", ["", "-wal", "-shm"])
 async def test_a_file_of_an_open_store_is_opened_by_no_name(end: str, memory: Memory, path: Path) -> None:
     file = path.with_name(path.name + end)
@@ -252,6 +255,7 @@ def handles_on(path: Path) -> int:
     return sum(os.path.realpath(each) == str(path) for each in Path("/proc/self/fd").iterdir())
 
 
+@pytest.mark.posix
 async def test_a_store_is_not_opened_by_a_second_name(memory: Memory, path: Path) -> None:
     os.link(path, path.with_name("other.db"))
     with pytest.raises(StoreUnavailableError, match="by another name"):
@@ -268,6 +272,7 @@ async def test_opening_with_a_wrong_key_leaves_an_open_store_its_locks(memory: M
     assert not LOCKS.exists() or locked(path)
 
 
+@pytest.mark.posix
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         open_file(tmp_path)

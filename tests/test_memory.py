@@ -676,6 +676,7 @@ async def test_a_write_that_cannot_begin_leaves_the_writer_alive(tmp_path: Path)
     await store.close()
 
 
+@pytest.mark.posix
 async def test_a_forked_child_is_told_to_open_anew(reopen: Open) -> None:
     async with reopen() as memory:
         await memory.remember("Tea")

@@ -172,6 +172,7 @@ async def test_the_command_shows_first_and_copies_then(tmp_path: Path) -> None:
     assert "no file" in command("migrate", tmp_path / "none.db", target, "--yes").stderr
 
 
+@pytest.mark.posix
 async def test_a_killed_migration_goes_on(tmp_path: Path) -> None:
     source, target = tmp_path / "a.db", tmp_path / "b.db"
     async with Memory.open(source, embedder="hash") as memory:

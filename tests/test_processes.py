@@ -91,7 +91,7 @@ async def test_a_new_file_that_another_process_never_finishes_is_given_up(path: 
             await store_at(path, busy_timeout=0.1).open()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.posix
 @pytest.mark.parametrize("load", [False, True])
 async def test_a_forked_child_that_opens_the_file_anew_has_locks_of_its_own(path: Path, load: bool) -> None:
     answers = finish(start(fork_and_open, path, int(load)))

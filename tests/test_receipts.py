@@ -143,6 +143,7 @@ async def test_backups_are_named_with_what_they_hold(memory: Memory, path: Path)
     assert receipt.clean, "what was purged is gone from what was purged"
 
 
+@pytest.mark.posix
 async def test_a_file_opened_by_a_link_is_searched_where_it_lies(tmp_path: Path) -> None:
     real, link = tmp_path / "folder" / "[1].db", tmp_path / "link.db"
     real.parent.mkdir()

@@ -219,6 +219,7 @@ def test_a_callback_that_calls_back_is_told_so(memory: Memory) -> None:
     assert memory.count() == 1
 
 
+@pytest.mark.posix
 def test_an_interrupted_wait_cancels_the_work(twin_of: Callable[[type], Any]) -> None:
     class Hanging:
         def __init__(self) -> None:
@@ -239,7 +240,7 @@ def test_an_interrupted_wait_cancels_the_work(twin_of: Callable[[type], Any]) ->
     assert hanging.cancelled.wait(60)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.posix
 def test_a_forked_process_gets_a_loop_of_its_own(path: Path) -> None:
     script = """
 import os, sys

@@ -1,4 +1,3 @@
-import os
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
@@ -127,7 +126,7 @@ def test_a_moment_survives_every_form(moment: datetime, zone: timezone) -> None:
     assert iso(abroad) == iso(moment)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the zone of this process cannot be set there")
+@pytest.mark.posix
 def test_a_naive_time_is_utc_wherever_this_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as east:
         east.setenv("TZ", "EAST-13:45")

@@ -94,9 +94,8 @@ def test_another_users_records_are_told_and_left_out(memorist: Command, chat: Pa
     assert memorist("--db", tmp_path / "other.db", "count", "--json").out == "1\n"
 
 
-@pytest.mark.skipif(
-    os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere"
-)
+@pytest.mark.posix
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may write anywhere")
 def test_an_export_to_a_folder_that_may_not_be_written_is_an_error(memorist: Command, tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)

@@ -220,6 +220,7 @@ def server(db: Path, tmp_path: Path) -> Iterator[str]:
     process.communicate(timeout=60)
 
 
+@pytest.mark.posix
 def test_a_server_is_found_and_asked(server: str, db: Path, project: Path, tmp_path: Path) -> None:
     while running(str(db)) is None:
         pass
@@ -300,7 +301,7 @@ def test_a_project_is_its_repository_else_its_folder(project: Path, tmp_path: Pa
 # --- what is no transcript ---------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+@pytest.mark.posix
 @pytest.mark.parametrize("what", ["a pipe", "a device", "a link to a device", "a folder", "nothing"])
 def test_only_a_regular_file_is_a_transcript(project: Path, tmp_path: Path, what: str) -> None:
     path = tmp_path / "t"

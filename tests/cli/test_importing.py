@@ -1,7 +1,6 @@
 """import: what is shown, asked, stored and told."""
 
 import os
-import pty
 import subprocess
 import sys
 import time
@@ -49,7 +48,7 @@ def test_nobody_to_be_asked_is_an_error_that_says_what_to_give(memorist: Command
     assert not db.exists()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the zone of this process cannot be set there")
+@pytest.mark.posix
 def test_a_day_that_this_machines_zone_has_not_is_shown_in_utc(
     memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,7 +63,7 @@ def test_a_day_that_this_machines_zone_has_not_is_shown_in_utc(
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 1)])
 def test_it_asks_at_a_terminal(chat: Path, db: Path, answer: bytes, code: int) -> None:
-    keyboard, terminal = pty.openpty()
+    keyboard, terminal = os.openpty()
     try:
         os.write(keyboard, answer)
         command = [sys.executable, "-m", "memorist", "import", str(chat)]
@@ -79,7 +78,7 @@ def test_it_asks_at_a_terminal(chat: Path, db: Path, answer: bytes, code: int) -
 def test_it_asks_which_column_of_a_table_is_the_text(tmp_path: Path, memorist: Command) -> None:
     path = tmp_path / "a.csv"
     path.write_text("one,two\n1,Hello\n")
-    keyboard, terminal = pty.openpty()
+    keyboard, terminal = os.openpty()
     try:
         os.write(keyboard, b"two\ny\n")
         command = [sys.executable, "-m", "memorist", "import", str(path)]

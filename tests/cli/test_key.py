@@ -7,6 +7,7 @@ from tests.cli.conftest import Command
 from memorist.stores.keys import Key, new_key, read_key
 
 
+@pytest.mark.posix
 def test_a_new_key_is_printed_or_put_in_a_file_of_its_own(memorist: Command, tmp_path: Path) -> None:
     Key(memorist("key", "new").out.strip(), "the output")
     file = tmp_path / "key"

@@ -74,7 +74,7 @@ def test_the_command_runs_without_docstrings(db: Path) -> None:
     assert subprocess.run([sys.executable, "-OO", *COMMAND[1:], "--help"], capture_output=True).returncode == 0
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are another matter there")
+@pytest.mark.posix
 def test_an_interrupted_load_keeps_what_it_stored_and_goes_on_when_called_again(db: Path, tmp_path: Path) -> None:
     file = tmp_path / "chat.jsonl"
     lines = [json.dumps({"id": number, "group": "g", "text": f"message {number}"}) + "\n" for number in range(20_000)]
@@ -106,7 +106,7 @@ def wait_for_records(db: Path) -> None:
     raise AssertionError("nothing was stored")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there are no such terminals there")
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("typed", "code", "said"),
     [

@@ -40,7 +40,7 @@ def serving(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
             process.kill()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.posix
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_answers_until_it_is_told_to_end(db: Path, ending: signal.Signals) -> None:
     with serving() as (url, process):
@@ -116,7 +116,7 @@ def test_a_token_that_makes_no_sense_is_refused(memorist: Command, arguments: tu
     assert not db.exists()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="sockets that are handed on")
+@pytest.mark.posix
 def test_workers_are_replaced_without_a_failed_request_and_one_that_dies_too(db: Path) -> None:
     with serving("--workers", "2") as (url, process):
         failed: list[BaseException] = []
@@ -160,7 +160,7 @@ def test_workers_are_replaced_without_a_failed_request_and_one_that_dies_too(db:
         assert memory.count(everyone=True) == len(done)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="sockets that are handed on")
+@pytest.mark.posix
 def test_workers_count_what_a_token_sends_together(memorist: Command) -> None:
     secret = memorist("token", "create", "laptop", "--user", "alice", "--limit", "requests=20/day").out.strip()
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -145,7 +144,7 @@ def test_a_cancelled_call_leaves_the_embedder_in_order(bundled: Any) -> None:
     assert np.array_equal(asyncio.run(scenario()), embed(bundled, TEXTS))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.posix
 def test_a_forked_child_can_embed() -> None:
     code = (
         "import asyncio, os\n"

@@ -181,6 +181,7 @@ def test_a_collection_lies_in_its_store(tmp_path: Path, name: str) -> None:
     assert list(points(inner)) == []
 
 
+@pytest.mark.posix
 def test_a_store_does_not_lead_out_of_its_folder(tmp_path: Path) -> None:
     store(tmp_path / "private", pickled(1, {"text": "secret"}))
     inner = store(tmp_path / "store")
@@ -271,6 +272,7 @@ def test_links_are_followed_where_that_is_asked_for(tmp_path: Path) -> None:
         assert [part.name for part in source.parts] == ["b.md", "c.md", "d/key.md", "in/a.md"]
 
 
+@pytest.mark.posix
 def test_a_folder_of_links_alone_is_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "given").mkdir()
     (tmp_path / "given" / "a.md").symlink_to("/etc/hostname")
@@ -278,6 +280,7 @@ def test_a_folder_of_links_alone_is_said_to_be_one(tmp_path: Path) -> None:
         survey(tmp_path / "given")
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("what", ["pipe", "device"])
 def test_only_regular_files_are_read(tmp_path: Path, what: str) -> None:
     path = tmp_path / "a.md" if what == "pipe" else Path("/dev/zero")

@@ -360,6 +360,7 @@ async def test_databases_are_read_without_a_name(visitor: Visitor, alice: Memory
     assert "1 added" in await visitor.look()
 
 
+@pytest.mark.posix
 def test_what_earlier_servers_left_is_swept(temporary: Path) -> None:
     for name, age in (("memorist-import-old", 7200), ("memorist-import-new", 0), ("other", 7200)):
         (temporary / name / "upload").mkdir(parents=True)

@@ -146,7 +146,7 @@ def _in_child(_: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("fork" not in __import__("multiprocessing").get_all_start_methods(), reason="needs fork")
+@pytest.mark.posix
 async def test_a_forked_process_has_threads_of_its_own() -> None:
     await aside(lambda: None, "x" * LARGE)
     with get_context("fork").Pool(1) as pool:

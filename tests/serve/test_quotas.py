@@ -1,6 +1,5 @@
 """What a token may send in a span of time, at each door of a server."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
@@ -189,7 +188,7 @@ def spent(file: int, times: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="there are workers on POSIX systems alone")
+@pytest.mark.posix
 def test_processes_count_together() -> None:
     with shared_file() as file, ProcessPoolExecutor(3, get_context("fork")) as processes:
         passed = [processes.submit(spent, file.fileno(), 400) for _ in range(3)]

@@ -82,7 +82,7 @@ async def insist(server: Killed, http: httpx.AsyncClient, method: str, path: str
             await server.again(life)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.posix
 async def test_what_is_sent_again_after_a_kill_is_done_once(tmp_path: Path) -> None:
     """Eight clients send keyed calls; twice, with some on the way, the server is killed and started again."""
     path, clients, rounds = tmp_path / "memory.db", 8, 12

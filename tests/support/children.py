@@ -3,7 +3,6 @@
 import asyncio
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -236,6 +235,8 @@ async def open_and_store(path: str) -> None:
 
 async def grow(path: str, most: str) -> None:
     """Store until no file may grow any more, then be allowed to and go on."""
+    import resource  # of POSIX systems, as the signal
+
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     async with open_memory(path) as memory:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), resource.RLIM_INFINITY))

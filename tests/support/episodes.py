@@ -1,7 +1,6 @@
 """Episodes for tests, and programs that write them in processes of their own."""
 
 import asyncio
-import resource
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -56,6 +55,8 @@ def held(store: JSONMemoryStore) -> list[Episode]:
 
 async def write_until_full(store: JSONMemoryStore) -> None:
     """Write, rewrite and delete where the file may not grow beyond 10,000 bytes; then check memory against file."""
+    import resource  # of POSIX systems
+
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
     failures = 0
     for n in range(20):

@@ -1,7 +1,6 @@
 """`memorist mcp` as a client starts it: a process with the protocol on its standard streams."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -188,13 +187,13 @@ async def test_a_client_that_hangs_up_ends_the_server_and_leaves_a_sound_file(ra
         assert "acknowledged" in [record.content for record in await memory.scoped(user="alice").recent(100)]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are another matter there")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-async def test_a_server_that_is_stopped_keeps_what_it_acknowledged(raw: Start, reopen: Any, how: int) -> None:
+@pytest.mark.posix
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGKILL"])
+async def test_a_server_that_is_stopped_keeps_what_it_acknowledged(raw: Start, reopen: Any, how: str) -> None:
     server = raw("--user", "alice")
     server.call(1, "add_memory", content="acknowledged")
-    server.process.send_signal(how)
-    assert server.end()[0] == -how
+    server.process.send_signal(signal.Signals[how])
+    assert server.end()[0] == -signal.Signals[how]
     async with reopen() as memory:
         assert [record.content for record in await memory.scoped(user="alice").recent()] == ["acknowledged"]
 
