@@ -1,17 +1,24 @@
 """install and uninstall: what they write into coding agents' files, and what they leave."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import Command
 
+from homes import move_home
 from memorist.cli.installing.edits import JsonServer
 from memorist.cli.installing.files import planned, written
 from memorist.cli.installing.jsonc import parse, with_first, without
 
-AGENTS = ("claude-code", "cursor", "codex")
+FILES = {  # the user's and the project's
+    "claude-code": ([".claude.json", ".claude/settings.json"], [".mcp.json", ".claude/settings.json"]),
+    "cursor": ([".cursor/mcp.json", ".cursor/hooks.json"], [".cursor/mcp.json", ".cursor/hooks.json"]),
+    "codex": ([".codex/config.toml", ".codex/hooks.json"], [".codex/config.toml", ".codex/hooks.json"]),
+}
+AGENTS = tuple(FILES)
 
 SETTINGS = """\
 {
@@ -38,11 +45,11 @@ command = "other"
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a home folder of this test's own."""
-    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(variable, raising=False)
     home = tmp_path / "home"
     (home / "project" / ".git").mkdir(parents=True)
-    monkeypatch.setenv("HOME", str(home))
+    move_home(home, monkeypatch)
     monkeypatch.chdir(home / "project")
     return home
 
@@ -50,7 +57,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def files(folder: Path) -> dict[str, str]:
     """Return the texts of all files but backups."""
     found = (each for each in folder.rglob("*") if each.is_file() and each.suffix != ".before-memorist")
-    return {str(each.relative_to(folder)): each.read_text() for each in found}
+    return {str(each.relative_to(folder)): each.read_bytes().decode() for each in found}
 
 
 def everything(folder: Path) -> dict[str, bytes | None]:
@@ -62,11 +69,21 @@ def fill(home: Path) -> None:
     for path, text in {
         ".claude/settings.json": SETTINGS,
         ".claude.json": '{"numStartups": 3, "oauthAccount": {"token": "secret"}}',
+        ".cursor/hooks.json": '{"version": 1}',
         ".cursor/mcp.json": '{\n  "mcpServers": {\n    "other": {"command": "other"}\n  }\n}\n',
         ".codex/config.toml": CODEX,
     }.items():
-        (home / path).parent.mkdir(exist_ok=True)
-        (home / path).write_text(text)
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_bytes(text.encode())
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_each_agents_files(memorist: Command, home: Path, agent: str) -> None:
+    """The places that the agents' documentation names, on Linux."""
+    memorist("install", agent, "--yes")
+    memorist("install", agent, "--project", "--yes")
+    own, shared = FILES[agent]
+    assert set(files(home)) == {*own, *(f"project/{each}" for each in shared)}
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -88,21 +105,21 @@ def test_what_was_there_stays_and_uninstall_brings_it_back(memorist: Command, ho
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize("options", [(), ("--project",)])
+@pytest.mark.parametrize("options", [(), ("--project",)], ids=["own", "project"])
 @pytest.mark.parametrize(
     "text",
     [None, "", "\n", "{}", '{"mcpServers": {}, "hooks": {}}', '{"hooks": {"Stop": [], "stop": []}, "version": 1}\r\n',
-     "\ufeff{\n}", '{"mcpServers": {"memorist2": {"command": "memorist"}}}'],
+     "\ufeff{\n}", '{"mcpServers": {"memorist2": {"command": "memorist"}}}', "{\r\n\t// nothing yet\r\n}",
+     '{"servers": {/* none */}, "hooks": {"Stop": [/* none */],},}\n'],
 )  # fmt: skip
 def test_uninstall_leaves_every_byte_as_before(
     memorist: Command, home: Path, agent: str, options: tuple[str, ...], text: str | None
 ) -> None:
-    for folder in (home, home / "project"):
-        for path in (".claude.json", ".mcp.json", ".claude/settings.json", ".cursor/mcp.json", ".cursor/hooks.json",
-                     ".codex/hooks.json"):  # fmt: skip
-            if text is not None:
-                (folder / path).parent.mkdir(exist_ok=True)
-                (folder / path).write_bytes(text.encode())
+    root = home / "project" if options else home
+    for path in FILES[agent][bool(options)] if text is not None else ():
+        if path.endswith(".json"):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes((text or "").encode())
     before = everything(home)
     assert memorist("install", agent, *options, "--yes").code == 0
     assert memorist("install", agent, *options, "--user", "alice", "--yes").code == 0
@@ -111,6 +128,24 @@ def test_uninstall_leaves_every_byte_as_before(
     assert memorist("uninstall", agent, *options, "--yes").code == 0
     assert everything(home) == before
     assert "nothing is to be written" in memorist("uninstall", agent, *options, "--yes").out
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_another_program_writes_meanwhile_stays_and_so_do_comments(
+    memorist: Command, home: Path, agent: str
+) -> None:
+    jsons = [home / path for path in FILES[agent][0] if path.endswith(".json")]
+    for file in jsons:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"{\r\n\t// nothing yet\r\n}\r\n")
+    memorist("install", agent, "--yes")
+    for file in jsons:
+        text = file.read_bytes().decode()
+        assert "\n" not in text.replace("\r\n", "")
+        file.write_bytes(with_first(text, (), "theme", "dark").encode())
+    assert memorist("uninstall", agent, "--yes").code == 0
+    for file in jsons:
+        assert file.read_bytes() == b'{\r\n  "theme": "dark"\r\n\t// nothing yet\r\n}\r\n'
 
 
 def test_uninstall_keeps_what_was_changed_since(memorist: Command, home: Path) -> None:
@@ -139,10 +174,8 @@ def test_other_options_take_the_place_of_the_old_ones(memorist: Command, home: P
     memorist("install", agent, "--yes")
     memorist("install", agent, "--user", "alice", "--yes")
     together = "".join(files(home).values())
-    assert (
-        together.count("alice")
-        == len([line for line in together.splitlines() if "memorist" in line and "hook " in line]) + 1
-    )
+    hooks = [line for line in together.splitlines() if "memorist hook" in line or line.startswith("const OPTIONS")]
+    assert together.count("alice") == len(hooks) + 1
     assert memorist("uninstall", agent, "--yes").code == 0
     assert "alice" not in "".join(files(home).values())
 
@@ -159,6 +192,62 @@ def test_a_dry_run_shows_each_line_and_writes_nothing(memorist: Command, home: P
             assert f"+{line}" in shown
 
 
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_entry_of_the_users_own_by_this_name_stays(memorist: Command, home: Path, agent: str) -> None:
+    memorist("install", agent, "--yes")
+    file = home / FILES[agent][0][0]
+    mine = file.read_text().replace('"--project"', '"--agent"').replace('"--user"', '"--agent"')
+    mine = mine.replace("# >>> memorist", "# mine")
+    memorist("uninstall", agent, "--yes")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(mine)
+    before = files(home)
+    for command in ("install", "uninstall"):
+        result = memorist(command, agent, "--yes")
+        assert file.read_text() == mine or command == "uninstall"
+    assert "of its own; remove" in memorist("install", agent, "--yes").err
+    assert '"--agent"' in file.read_text()
+    assert set(files(home)) <= set(before)
+    assert result.code == 0
+
+
+def killed(memorist: Command, command: str, agent: str, after: int) -> bool:
+    """Run a command in a process that is killed where it has replaced so many files, and return whether it was."""
+    process = os.fork()
+    if process == 0:
+        replace, done = os.replace, iter(range(after))
+        os.replace = lambda *args: replace(*args) if next(done, None) is not None else os._exit(9)
+        os._exit(memorist(command, agent, "--yes").code)
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    assert code in (0, 9)
+    return code == 9
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_command_that_is_killed_leaves_whole_files_and_uninstall_puts_them_right(
+    memorist: Command, home: Path, agent: str
+) -> None:
+    fill(home)
+    before = everything(home)
+    memorist("install", agent, "--yes")
+    whole = {*files(home).values()} | {each.decode() for each in before.values() if each is not None}
+    memorist("uninstall", agent, "--yes")
+    for command in ("install", "uninstall"):
+        for number in range(9):
+            if command == "uninstall":
+                memorist("install", agent, "--yes")
+            ended = killed(memorist, command, agent, number)
+            for draft in home.rglob(".*-????????"):  # what it was writing
+                draft.unlink()
+            assert {*files(home).values()} <= whole
+            memorist("uninstall", agent, "--yes")
+            assert everything(home) == before
+            if not ended:
+                break
+        assert 0 < number < 9
+
+
 def test_nothing_is_written_where_nobody_says_yes(memorist: Command, home: Path) -> None:
     fill(home)
     before = files(home)
@@ -168,6 +257,7 @@ def test_nothing_is_written_where_nobody_says_yes(memorist: Command, home: Path)
     assert files(home) == before
 
 
+@pytest.mark.posix
 def test_the_file_as_it_was_is_kept_with_its_rights(memorist: Command, home: Path) -> None:
     fill(home)
     file = home / ".claude.json"
@@ -179,6 +269,24 @@ def test_the_file_as_it_was_is_kept_with_its_rights(memorist: Command, home: Pat
     assert file.stat().st_mode & 0o777 == backup.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("agent", AGENTS)
+def test_files_that_are_links_or_may_only_be_read_stay_so(memorist: Command, home: Path, agent: str) -> None:
+    fill(home)
+    own = [home / path for path in FILES[agent][0] if (home / path).exists()]
+    own[0].chmod(0o444)
+    for file in own[1:]:
+        file.rename(home / file.name)
+        file.symlink_to(home / file.name)
+    before = everything(home)
+    for command in ("install", "uninstall"):
+        assert memorist(command, agent, "--yes").code == 0
+        assert own[0].stat().st_mode & 0o777 == 0o444
+        assert all(file.is_symlink() for file in own[1:])
+    assert everything(home) == before
+
+
+@pytest.mark.posix
 def test_a_link_is_followed(memorist: Command, home: Path) -> None:
     fill(home)
     real = home / "dotfiles.json"
@@ -293,7 +401,7 @@ def test_a_plugin_is_written_over_itself_and_over_nothing_else(memorist: Command
 def test_a_byte_order_mark_is_read_and_stays(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_bytes(b'\xef\xbb\xbf{"mcpServers": {}}')
-    change = planned(file, JsonServer({"command": "memorist"}), JsonServer(None))
+    change = planned(file, [JsonServer("mcpServers", {"command": "memorist"})], [JsonServer("mcpServers", None)])
     assert change is not None
     written(change)
     assert file.read_bytes().startswith(b"\xef\xbb\xbf{")

@@ -1,16 +1,17 @@
 """The coding agents that are known: where their settings are, and what is put there."""
 
 import os
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from memorist.cli.hooks.caller import whose
+from memorist.cli.installing.edits import Edit, JsonHooks, JsonServer, TomlServer
 from memorist.errors import InvalidInputError
+from memorist.system.platforms import shell_line
 
 CLAUDE_EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")
-_CODEX_EVENTS = CLAUDE_EVENTS[:-1]
 _CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse")
 _SECONDS = 20
 
@@ -31,19 +32,47 @@ class Registered:
     tenant: str | None = None
     db: str | None = None
 
-    def server(self, folder: str) -> dict[str, Any]:
-        """Return how the MCP server is started, for the project of a folder."""
-        before = _options(db=self.db, tenant=self.tenant)
-        return {"command": self.command, "args": [*before, "mcp", "--project", folder, *_options(user=self.user)]}
+    def server(self, folder: str | None = ".") -> dict[str, Any]:
+        """Return how the MCP server is started: for the project of a folder, or for all of the user's for None."""
+        whom = _options(user=self.user or whose()) if folder is None else _options(project=folder, user=self.user)
+        return {"command": self.command, "args": [*_options(db=self.db, tenant=self.tenant), "mcp", *whom]}
 
     def hook(self, event: str) -> str:
         """Return the command of an event, as a shell reads it."""
-        options = _options(user=self.user, tenant=self.tenant, db=self.db)
-        return shlex.join([self.command, "hook", event, *options])
+        return shell_line([self.command, "hook", event, *self.options()])
+
+    def options(self) -> list[str]:
+        """Return the options of each hook."""
+        return _options(user=self.user, tenant=self.tenant, db=self.db)
 
 
 def _options(**given: str | None) -> list[str]:
     return [part for name, value in given.items() if value is not None for part in (f"--{name}", value)]
+
+
+Hooks: TypeAlias = Callable[[Registered], dict[str, dict[str, Any]]]
+"""Makes the hooks of an agent, by event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is put into one file of an agent.
+
+    Args:
+        own: the user's file.
+        shared: the file of a project, in its folder; None where the agent has none there.
+        edit: makes the edit that puts it in; for None the one that takes it out.
+    """
+
+    own: Callable[[], Path]
+    shared: str | None
+    edit: Callable[[Registered | None], Edit]
+
+    def file(self, project: Path | None) -> Path | None:
+        """Return the file of a project's folder, None if there is none; for None the user's."""
+        if project is None:
+            return self.own()
+        return None if self.shared is None else project / self.shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,81 +81,91 @@ class CodingAgent:
 
     Args:
         name: for people.
-        servers: its file of MCP servers, of a user (None) or a project's folder.
-        hooks: its file of hooks, likewise.
-        folder: what stands for the project's folder in the server's arguments.
-        events: the hooks, by event.
         look: the command that shows what is registered.
+        parts: what is put into its files.
     """
 
     name: str
-    servers: Callable[[Path | None], Path]
-    hooks: Callable[[Path | None], Path]
-    folder: str
-    events: Callable[[Registered], Mapping[str, dict[str, Any]]]
     look: str
+    parts: tuple[Part, ...]
 
 
-def hooks_of(events: tuple[str, ...]) -> Callable[[Registered], dict[str, dict[str, Any]]]:
-    """Return what makes the hooks of Claude Code and Codex."""
+def _at(base: str, file: str, variable: str | None = None) -> Callable[[], Path]:
+    """Return what finds a file: in the folder that a variable names, else in a base folder of the user's home."""
 
-    def make(registered: Registered) -> dict[str, dict[str, Any]]:
-        return {
-            event: {"hooks": [{"type": "command", "command": registered.hook(event), "timeout": _SECONDS}]}
-            for event in events
-        }
+    def find() -> Path:
+        if variable is not None and (given := os.environ.get(variable)):
+            return Path(given) / file
+        try:
+            return Path.home() / base / file
+        except RuntimeError as error:
+            raise InvalidInputError("this user has no home folder; set HOME, or give --project") from error
 
-    return make
-
-
-def _cursor_hooks(registered: Registered) -> dict[str, dict[str, Any]]:
-    return {event: {"command": registered.hook(event), "timeout": _SECONDS} for event in _CURSOR_EVENTS}
+    return find
 
 
-def _home(variable: str | None, *parts: str) -> Path:
-    """Return a path in the folder that a variable names, else in the user's home."""
-    if variable is not None and (given := os.environ.get(variable)):
-        return Path(given).joinpath(*parts[1:])
-    try:
-        return Path.home().joinpath(*parts)
-    except RuntimeError as error:
-        raise InvalidInputError("this user has no home folder; set HOME, or give --project") from error
+def grouped(events: tuple[str, ...], timeout: int = _SECONDS) -> Hooks:
+    """Return what makes hooks in groups, as Claude Code has them."""
+    return lambda registered: {
+        event: {"hooks": [{"type": "command", "command": registered.hook(event), "timeout": timeout}]}
+        for event in events
+    }
 
 
-def _claude_servers(project: Path | None) -> Path:
-    if project is not None:
-        return project / ".mcp.json"
-    inside = bool(os.environ.get("CLAUDE_CONFIG_DIR"))
-    return _home("CLAUDE_CONFIG_DIR", ".claude", ".claude.json") if inside else _home(None, ".claude.json")
+def _flat(events: tuple[str, ...], prefix: str = "", **more: Any) -> Hooks:
+    """Return what makes hooks without groups; `prefix` stands before the event in the command."""
+    return lambda registered: {event: {"command": registered.hook(prefix + event), **more} for event in events}
 
 
-def _in(folder: str, file: str, variable: str | None = None) -> Callable[[Path | None], Path]:
-    return lambda project: _home(variable, folder, file) if project is None else project / folder / file
+def _hooks(make: Hooks, **new: Any) -> Callable[[Registered | None], Edit]:
+    return lambda registered: JsonHooks({} if registered is None else make(registered), new=new)
+
+
+def _servers(
+    name: str, make: Callable[[Registered], dict[str, Any]] = Registered.server, **new: Any
+) -> Callable[[Registered | None], Edit]:
+    return lambda registered: JsonServer(name, None if registered is None else make(registered), new=new)
 
 
 AGENTS: Mapping[str, CodingAgent] = {
     "claude-code": CodingAgent(
         "Claude Code",
-        servers=_claude_servers,
-        hooks=_in(".claude", "settings.json", "CLAUDE_CONFIG_DIR"),
-        folder=".",
-        events=hooks_of(CLAUDE_EVENTS),
-        look="`claude mcp list`, and /hooks in a session",
+        "`claude mcp list`, and /hooks in a session",
+        (
+            Part(_at("", ".claude.json", "CLAUDE_CONFIG_DIR"), ".mcp.json", _servers("mcpServers")),
+            Part(
+                _at(".claude", "settings.json", "CLAUDE_CONFIG_DIR"),
+                ".claude/settings.json",
+                _hooks(grouped(CLAUDE_EVENTS)),
+            ),
+        ),
     ),
     "cursor": CodingAgent(
         "Cursor",
-        servers=_in(".cursor", "mcp.json"),
-        hooks=_in(".cursor", "hooks.json"),
-        folder="${workspaceFolder}",
-        events=_cursor_hooks,
-        look="Cursor's settings, under MCP and Hooks",
+        "Cursor's settings, under MCP and Hooks",
+        (
+            Part(
+                _at(".cursor", "mcp.json"),
+                ".cursor/mcp.json",
+                _servers("mcpServers", lambda registered: registered.server("${workspaceFolder}")),
+            ),
+            Part(
+                _at(".cursor", "hooks.json"),
+                ".cursor/hooks.json",
+                _hooks(_flat(_CURSOR_EVENTS, timeout=_SECONDS), version=1),
+            ),
+        ),
     ),
     "codex": CodingAgent(
         "Codex",
-        servers=_in(".codex", "config.toml", "CODEX_HOME"),
-        hooks=_in(".codex", "hooks.json", "CODEX_HOME"),
-        folder=".",
-        events=hooks_of(_CODEX_EVENTS),
-        look="`codex mcp list`, and /hooks in a session, where Codex has you trust them first",
+        "`codex mcp list`, and /hooks in a session, where Codex has you trust them first",
+        (
+            Part(
+                _at(".codex", "config.toml", "CODEX_HOME"),
+                ".codex/config.toml",
+                lambda registered: TomlServer(None if registered is None else registered.server()),
+            ),
+            Part(_at(".codex", "hooks.json", "CODEX_HOME"), ".codex/hooks.json", _hooks(grouped(CLAUDE_EVENTS[:-1]))),
+        ),
     ),
 }

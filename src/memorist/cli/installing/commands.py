@@ -10,9 +10,8 @@ from typing import Annotated, TypeAlias
 import click
 
 from memorist.cli.declaring import Argument, Option, command
-from memorist.cli.installing.agents import AGENTS, CodingAgent, Registered
-from memorist.cli.installing.edits import JsonHooks, JsonServer, TomlServer
-from memorist.cli.installing.files import planned, written
+from memorist.cli.installing.agents import AGENTS, CodingAgent, Part, Registered
+from memorist.cli.installing.files import planned, tidy, written
 from memorist.cli.installing.plugin import plugin_files, write_plugin
 from memorist.cli.running import Options, confirm
 from memorist.errors import InvalidInputError
@@ -110,15 +109,18 @@ def _change(known: CodingAgent, root: Path | None, registered: Registered | None
         dry_run: whether nothing is written.
         yes: whether nobody is asked.
     """
-    ours, out = registered or Registered(), registered is None
-    of_servers = TomlServer if known is AGENTS["codex"] else JsonServer
-    version = 1 if known is AGENTS["cursor"] else None
-    plans = [
-        (known.servers, of_servers(ours.server(known.folder)), of_servers(None)),
-        (known.hooks, JsonHooks(known.events(ours), version=version), JsonHooks({}, version=version)),
-    ]
-    found = [planned(where(root), put, take, out=out) for where, put, take in plans]
-    changes = [each for each in found if each is not None]
+    out = registered is None
+    files: dict[Path, list[Part]] = {}
+    for part in known.parts:
+        if (file := part.file(root)) is not None:
+            files.setdefault(file, []).append(part)
+    changes = []
+    for file, parts in files.items():
+        put, take = [part.edit(registered or Registered()) for part in parts], [part.edit(None) for part in parts]
+        if (change := planned(file, put, take, out=out)) is not None:
+            changes.append(change)
+        elif out and not dry_run:  # a command that was killed may have left a backup
+            tidy(file, root or Path.home())
     if not changes:
         click.echo(f"{known.name} has it as it should be; nothing is to be written")
     for change in changes:
@@ -130,7 +132,7 @@ def _change(known: CodingAgent, root: Path | None, registered: Registered | None
     if not yes:
         confirm("Write this?")
     for change in changes:
-        backup = written(change, out=out)
+        backup = written(change, out_of=(root or Path.home()) if out else None)
         kept = f"; as it was: {backup}" if backup else ""
         click.echo(f"{'Removed' if change.after is None else 'Wrote'} {change.file}{kept}")
     click.echo(f"Look at it with {known.look}. Sessions that are open see it when they begin anew.")

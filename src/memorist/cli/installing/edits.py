@@ -12,40 +12,85 @@ from memorist.errors import InvalidInputError
 Edit: TypeAlias = Callable[[str], str]
 """A change to the text of one file, "" for a file that does not exist. Raises ValueError for a malformed text."""
 SERVER = "memorist"
+MARK = "memorist: written by `memorist install`, removed by `memorist uninstall`"
 _OURS = re.compile(r"(?:^|[\\/'\"\s])memorist(?:\.exe)?['\"]? hook \w")
-_BEGIN = "# >>> memorist: written by `memorist install`, removed by `memorist uninstall`"
+_OUR_SERVER = re.compile(r"(?:^|[\\/])memorist(?:\.exe)?\0(?:.*\0)?mcp\0--(?:project|user)\0", re.DOTALL)
+_BEGIN = f"# >>> {MARK}"
 _END = "# <<< memorist"
 _BLOCK = re.compile(rf"\n?^{re.escape(_BEGIN)}$.*?^{re.escape(_END)}$\n?", re.MULTILINE | re.DOTALL)
 
 
 class JsonServer:
-    """Puts the MCP server into a JSON file, or takes it out where `server` is None."""
+    """Puts the MCP server into a JSON file, or takes it out where `server` is None.
 
-    def __init__(self, server: Mapping[str, Any] | None) -> None:
+    Args:
+        name: the object of all servers.
+        server: how it is started.
+        new: what else is put into a file that was not there.
+    """
+
+    def __init__(self, name: str, server: Mapping[str, Any] | None, *, new: Mapping[str, Any] | None = None) -> None:
+        self._path = (name, SERVER)
         self._server = server
+        self._new = new or {}
 
     def __call__(self, text: str) -> str:
-        path = ("mcpServers", SERVER)
-        text = text if text.strip() or self._server is None else "{}\n"
-        found = parse(text).at(path) if text.strip() else None
+        found = parse(text).at(self._path) if text.strip() else None
         if found is not None and found.value == self._server:
             return text
-        text = text if found is None else without(text, path)
-        return text if self._server is None else with_first(text, path[:1], SERVER, dict(self._server))
+        if found is not None and _is_our_server(found.value):
+            text = without(text, self._path)
+        elif found is not None and self._server is not None:
+            raise InvalidInputError(f"it has an entry {'.'.join(self._path)} of its own; remove or rename that first")
+        if self._server is None:
+            return text
+        return with_first(_begun(text, self._new), self._path[:1], SERVER, dict(self._server))
+
+
+def _is_our_server(server: Any) -> bool:
+    """Whether a server is started as install has it, with any options."""
+    if not isinstance(server, dict) or server.keys() - {"type", "command", "args"}:
+        return False
+    command, args = server.get("command"), server.get("args", [])
+    words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
+    return _OUR_SERVER.search("\0".join(map(str, words))) is not None
+
+
+def _begun(text: str, new: Mapping[str, Any]) -> str:
+    """Return the text of a file, of a new one where it has none."""
+    return text if text.strip() else json.dumps(new, indent=2) + "\n"
+
+
+class OwnFile:
+    """Writes a whole file of memorist's, which begins with a comment that says so, or takes it away for None."""
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+
+    def __call__(self, text: str) -> str:
+        if MARK in text.partition("\n")[0] or not text.strip():
+            return text if self._text is None and not text.strip() else self._text or ""
+        if self._text is None:
+            return text
+        raise InvalidInputError("it was not written by `memorist install`; remove or rename it first")
 
 
 class JsonHooks:
-    """Puts hooks into a JSON file, one for each event, in the place of memorist's own; takes these out for {}."""
+    """Puts hooks into a JSON file, one for each event, in the place of memorist's own; takes these out for {}.
 
-    def __init__(self, hooks: Mapping[str, Mapping[str, Any]], *, version: int | None = None) -> None:
+    Args:
+        hooks: the hooks by event.
+        new: what else is put into a file that was not there.
+    """
+
+    def __init__(self, hooks: Mapping[str, Mapping[str, Any]], *, new: Mapping[str, Any] | None = None) -> None:
         self._hooks = hooks
-        self._version = version
+        self._new = new or {}
 
     def __call__(self, text: str) -> str:
-        if not text.strip():
-            if not self._hooks:
-                return text
-            text = "{}\n" if self._version is None else f'{{\n  "version": {self._version}\n}}\n'
+        if not text.strip() and not self._hooks:
+            return text
+        text = _begun(text, self._new)
         if dict(_ours(text)) == {event: [hook] for event, hook in self._hooks.items()}:
             return text
         while position := _first_of_ours(text):

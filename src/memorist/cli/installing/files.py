@@ -1,7 +1,7 @@
 """Edits of files: planned, shown as a difference, and written."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from memorist.system.writing import replacing
 
 BACKUP = ".before-memorist"
 _BOM = "\ufeff"
-_FOLDERS = (".claude", ".cursor", ".codex")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class FileEdit:
                 yield line
 
 
-def planned(file: Path, put: Edit, take: Edit, *, out: bool = False) -> FileEdit | None:
+def planned(file: Path, put: Sequence[Edit], take: Sequence[Edit], *, out: bool = False) -> FileEdit | None:
     """Return an edit of a file, or None where it changes nothing.
 
     What is taken out leaves the file as it was before ours was put in, to the byte: as its backup has it, or no file
@@ -47,8 +46,8 @@ def planned(file: Path, put: Edit, take: Edit, *, out: bool = False) -> FileEdit
 
     Args:
         file: where.
-        put: adds what is ours.
-        take: removes what is ours.
+        put: add what is ours.
+        take: remove what is ours.
         out: whether ours is to be taken out; otherwise it is put in.
 
     Raises:
@@ -64,13 +63,13 @@ def planned(file: Path, put: Edit, take: Edit, *, out: bool = False) -> FileEdit
         return mark + text
 
     try:
-        after: str | None = edited(before, take if out else put)
+        after: str | None = edited(before, *(take if out else put))
         if after == (before or ""):
             return None
-        bare = edited(before, take)
+        bare = edited(before, *take)
         if not out:
             return FileEdit(file, before, after, keep=bare == (before or ""))
-        if (first is None or edited(first, take) == first) and edited(first, put, take) == bare:
+        if (first is None or edited(first, *take) == first) and edited(first, *put, *take) == bare:
             after = first
     except (ValueError, InvalidInputError, RecursionError) as error:
         raise InvalidInputError(f"{file} is left as it is: {error}") from error
@@ -90,12 +89,13 @@ def _read(file: Path) -> str | None:
         raise InvalidInputError(f"{file} cannot be read, and is left as it is: {error}") from error
 
 
-def written(change: FileEdit, *, out: bool = False) -> Path | None:
+def written(change: FileEdit, *, out_of: Path | None = None) -> Path | None:
     """Write a change in one step, and return the backup of what was there before, if one was made.
 
     Args:
         change: what `planned` returned.
-        out: whether ours was taken out: then no backup stays, nor a folder of the agent's that is empty now.
+        out_of: where ours is taken out, the home or the project: then no backup stays, nor a folder in it that is
+            empty now.
 
     Raises:
         InvalidInputError: the file has changed since the change was planned.
@@ -114,11 +114,19 @@ def written(change: FileEdit, *, out: bool = False) -> Path | None:
         file.unlink()
     else:
         _replace(file, change.after, mode)
-    if out:
-        backup.unlink(missing_ok=True)
-        if change.file.parent.name in _FOLDERS and not any(change.file.parent.iterdir()):
-            change.file.parent.rmdir()
+    if out_of is not None:
+        tidy(change.file, out_of)
     return backup if change.keep and change.before is not None else None
+
+
+def tidy(file: Path, root: Path) -> None:
+    """Take away the backup of a file that has nothing of ours, and the folders in a root folder that are empty now."""
+    _backup(file).unlink(missing_ok=True)
+    for folder in file.parents:
+        if root not in folder.parents or (folder.exists() and any(folder.iterdir())):
+            break
+        if folder.exists():
+            folder.rmdir()
 
 
 def _replace(file: Path, text: str, mode: int) -> None:

@@ -133,8 +133,13 @@ def with_first(text: str, path: Sequence[str], name: str | None, value: Any) -> 
     margin = unit * (len(path) + 1)
     lines = json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", "\n" + margin)
     put = f"\n{margin}{'' if name is None else json.dumps(name) + ': '}{lines}"
-    put += "," if outer.parts else "\n" + unit * len(path)
-    return text[: outer.opens + 1] + put + (text[outer.opens + 1 :] if outer.parts else text[outer.end - 1 :])
+    inside = text[outer.opens + 1 : outer.end - 1]
+    if outer.parts:
+        put += ","
+    elif not inside.strip():
+        put, inside = f"{put}\n{unit * len(path)}", ""
+    put = put.replace("\n", "\r\n") if "\r\n" in text else put
+    return text[: outer.opens + 1] + put + inside + text[outer.end - 1 :]
 
 
 def without(text: str, path: Sequence[Any]) -> str:
@@ -145,9 +150,10 @@ def without(text: str, path: Sequence[Any]) -> str:
     outer, node = root.at(path[:-1]), root.at(path)
     if outer is None or node is None:
         return text
-    if len(outer.parts) == 1:
-        return text[: outer.opens + 1] + text[outer.end - 1 :]
     start = len(text[: node.start].rstrip())
+    if len(outer.parts) == 1:
+        inside = text[outer.opens + 1 : start] + text[node.comma or node.end : outer.end - 1]
+        return text[: outer.opens + 1] + (inside if inside.strip() else "") + text[outer.end - 1 :]
     if node.comma is not None:
         return text[:start] + text[node.comma :]
     before = list(outer.parts.values())[-2].comma

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memorist import __version__
-from memorist.cli.installing.agents import CLAUDE_EVENTS, Registered, hooks_of
+from memorist.cli.installing.agents import CLAUDE_EVENTS, Registered, grouped
 from memorist.cli.installing.edits import SERVER
 from memorist.errors import InvalidInputError
 from memorist.system.handles import read_file
@@ -29,7 +29,7 @@ def plugin_files(registered: Registered) -> dict[str, str]:
         "hooks/hooks.json": _json(
             {
                 "description": _ABOUT,
-                "hooks": {event: [hook] for event, hook in hooks_of(CLAUDE_EVENTS)(registered).items()},
+                "hooks": {event: [hook] for event, hook in grouped(CLAUDE_EVENTS)(registered).items()},
             }
         ),
         "skills/memory/SKILL.md": _skill(),
