@@ -157,6 +157,66 @@ def test_cursor_says_each_message_and_is_told_in_its_own_words(project: Path) ->
     assert "ship.sh" in told["additional_context"]
 
 
+def test_gemini_says_each_turn_and_its_prompts_are_read_without_what_hooks_told(project: Path) -> None:
+    common = {"session_id": "g1", "cwd": str(project)}
+    told = "<hook_context>&lt;memory-1&gt; recalled data\n| Lives in Oslo\n&lt;/memory-1&gt;</hook_context>\n\n"
+    prompt = f"{told}We deploy with ship.sh"
+    assert hook("AfterAgent", prompt=prompt, prompt_response="Noted.", stop_hook_active=False, **common) is None
+    assert [each.content for each in records()] == ["We deploy with ship.sh", "Noted."]
+    asked = hook("BeforeAgent", session_id="g2", cwd=str(project), prompt="how do we deploy?")["hookSpecificOutput"]
+    assert asked["hookEventName"] == "BeforeAgent"
+    assert "ship.sh" in asked["additionalContext"]
+
+
+def test_windsurf_says_each_message_and_its_folder_is_where_the_hook_runs(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project / "src")
+    common = {"trajectory_id": "w1", "execution_id": "e", "timestamp": "2026-01-02T03:04:05Z"}
+    assert hook("pre_user_prompt", tool_info={"user_prompt": "We deploy with ship.sh"}, **common) is None
+    assert hook("post_cascade_response", tool_info={"response": "Noted."}, **common) is None
+    for broken in ("text", None, {"response": 3}):
+        assert hook("post_cascade_response", tool_info=broken, **common) is None
+    assert [(each.payload["role"], each.content) for each in records()] == [
+        ("user", "We deploy with ship.sh"), ("assistant", "Noted.")
+    ]  # fmt: skip
+    assert {(each.scope.agent, each.scope.session) for each in records()} == {(str(project.resolve()), "w1")}
+
+
+def test_vs_code_and_copilot_are_told_in_the_words_of_both(project: Path, tmp_path: Path) -> None:
+    def entry(type: str, id: str, **data: Any) -> dict[str, Any]:
+        return {"type": type, "data": data, "id": id, "timestamp": "2026-01-02T03:04:05.678Z", "parentId": None}
+
+    path = transcript(
+        tmp_path / "t",
+        entry("session.start", "0", sessionId="v1"),
+        entry("user.message", "1", content="We deploy with ship.sh", transformedContent="<now> We deploy with ship.sh"),
+        entry("assistant.message", "2", content="", toolRequests=[{"name": "bash"}]),
+        entry("assistant.message", "3", content="Looking.", parentToolCallId="t"),
+        entry("assistant.message", "4", content="Noted.", toolRequests=[]),
+        {"type": ["user.message"], "data": 1},
+        {"type": "user.message", "data": "text"},
+    )
+    for _ in range(2):
+        hook("copilot.Stop", sessionId="v1", cwd=str(project), transcript_path=path)
+    assert [(each.scope.session, each.content) for each in records()] == [
+        ("v1", "We deploy with ship.sh"), ("v1", "Noted.")
+    ]  # fmt: skip
+    told = hook("copilot.SessionStart", sessionId="v2", cwd=str(project), source="new")
+    assert "ship.sh" in told["additionalContext"]
+    assert told["hookSpecificOutput"] == {
+        "hookEventName": "SessionStart",
+        "additionalContext": told["additionalContext"],
+    }
+
+
+def test_what_opencode_says_again_is_kept_once(project: Path) -> None:
+    messages = [claude("user", "We deploy with ship.sh", "1"), claude("assistant", "Noted.", "2")]
+    for number in (1, 2, 2):
+        hook("Stop", session_id="o1", cwd=str(project), messages=[*messages[:number], {"type": "user"}, "text"])
+    assert [each.content for each in records()] == ["We deploy with ship.sh", "Noted."]
+
+
 @pytest.mark.parametrize("prompt", ["yes", "/clear all", "", None])
 def test_what_asks_nothing_is_answered_with_silence(project: Path, prompt: str | None, db: Path) -> None:
     assert hook("UserPromptSubmit", session_id="s", cwd=str(project), prompt=prompt) is None

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import Command
 
 from homes import move_home
+from memorist.cli.installing import agents
 from memorist.cli.installing.edits import JsonServer
 from memorist.cli.installing.files import planned, written
 from memorist.cli.installing.jsonc import parse, with_first, without
@@ -17,6 +18,16 @@ FILES = {  # the user's and the project's
     "claude-code": ([".claude.json", ".claude/settings.json"], [".mcp.json", ".claude/settings.json"]),
     "cursor": ([".cursor/mcp.json", ".cursor/hooks.json"], [".cursor/mcp.json", ".cursor/hooks.json"]),
     "codex": ([".codex/config.toml", ".codex/hooks.json"], [".codex/config.toml", ".codex/hooks.json"]),
+    "gemini": ([".gemini/settings.json"], [".gemini/settings.json"]),
+    "opencode": (
+        [".config/opencode/opencode.json", ".config/opencode/plugins/memorist.js"],
+        ["opencode.json", ".opencode/plugins/memorist.js"],
+    ),
+    "vscode": (
+        [".config/Code/User/mcp.json", ".copilot/hooks/memorist.json"],
+        [".vscode/mcp.json", ".github/hooks/memorist.json"],
+    ),
+    "windsurf": ([".codeium/windsurf/mcp_config.json", ".codeium/windsurf/hooks.json"], [".windsurf/hooks.json"]),
 }
 AGENTS = tuple(FILES)
 
@@ -50,6 +61,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     (home / "project" / ".git").mkdir(parents=True)
     move_home(home, monkeypatch)
+    monkeypatch.setattr(agents, "applications_folder", lambda: str(home / ".config"))  # as on Linux
     monkeypatch.chdir(home / "project")
     return home
 
@@ -72,6 +84,10 @@ def fill(home: Path) -> None:
         ".cursor/hooks.json": '{"version": 1}',
         ".cursor/mcp.json": '{\n  "mcpServers": {\n    "other": {"command": "other"}\n  }\n}\n',
         ".codex/config.toml": CODEX,
+        ".gemini/settings.json": SETTINGS.replace("Stop", "SessionStart"),
+        ".config/opencode/opencode.json": '{\n  // mine\n  "model": "m",\n}\n',
+        ".config/Code/User/mcp.json": '{\r\n\t"servers": {\r\n\t\t"other": {"url": "x"}, // mine\r\n\t}\r\n}\r\n',
+        ".codeium/windsurf/hooks.json": '{"hooks": {"pre_user_prompt": [{"command": "other"}]}}',
     }.items():
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_bytes(text.encode())
@@ -84,6 +100,42 @@ def test_each_agents_files(memorist: Command, home: Path, agent: str) -> None:
     memorist("install", agent, "--project", "--yes")
     own, shared = FILES[agent]
     assert set(files(home)) == {*own, *(f"project/{each}" for each in shared)}
+
+
+FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # as the agents' schemas and documentation have them
+    "gemini": (
+        {"mcpServers": {"memorist": {"command": "memorist", "args": ["mcp", "--project", "."]}}},
+        {"BeforeAgent": {"hooks": [{"type": "command", "command": "memorist hook BeforeAgent", "timeout": 20000}]}},
+    ),
+    "opencode": (
+        {
+            "$schema": "https://opencode.ai/config.json",
+            "mcp": {"memorist": {"type": "local", "command": ["memorist", "mcp", "--project", "."]}},
+        },
+        {},
+    ),
+    "vscode": (
+        {"servers": {"memorist": {"type": "stdio", "command": "memorist", "args": ["mcp", "--project", "."]}}},
+        {"Stop": {"type": "command", "command": "memorist hook copilot.Stop", "timeout": 20}},
+    ),
+    "windsurf": ({}, {"pre_user_prompt": {"command": "memorist hook pre_user_prompt"}}),
+}
+
+
+@pytest.mark.parametrize("agent", FORMS)
+def test_the_form_of_each_agents_files(memorist: Command, home: Path, agent: str) -> None:
+    memorist("install", agent, "--project", "--yes")
+    written = [json.loads(text) for path, text in files(home).items() if path.endswith(".json")]
+    servers, hooks = FORMS[agent]
+    assert any(servers.items() <= each.items() for each in written)
+    found: dict[str, Any] = next((each["hooks"] for each in written if "hooks" in each), {})
+    assert {event: [hook] for event, hook in hooks.items()}.items() <= found.items()
+
+
+def test_windsurf_is_given_all_projects_of_a_user_because_it_names_none(memorist: Command, home: Path) -> None:
+    memorist("install", "windsurf", "--user", "alice", "--yes")
+    server = json.loads((home / FILES["windsurf"][0][0]).read_text())["mcpServers"]["memorist"]
+    assert server["args"] == ["mcp", "--user", "alice"]
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -209,6 +261,18 @@ def test_an_entry_of_the_users_own_by_this_name_stays(memorist: Command, home: P
     assert '"--agent"' in file.read_text()
     assert set(files(home)) <= set(before)
     assert result.code == 0
+
+
+def test_a_file_that_install_did_not_write_is_not_written_over(memorist: Command, home: Path) -> None:
+    file = home / ".config/opencode/plugins/memorist.js"
+    file.parent.mkdir(parents=True)
+    file.write_text("export const Mine = async () => ({})\n")
+    before = files(home)
+    result = memorist("install", "opencode", "--yes")
+    assert result.code == 2
+    assert "memorist.js is left as it is: it was not written by" in result.err
+    memorist("uninstall", "opencode", "--yes")
+    assert files(home) == before
 
 
 def killed(memorist: Command, command: str, agent: str, after: int) -> bool:

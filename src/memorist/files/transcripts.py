@@ -1,4 +1,4 @@
-"""Reads what was said in a session from the transcript file of a coding agent: Claude Code or Codex."""
+"""Reads what was said in a session from the transcript file of a coding agent: Claude Code, Codex or Copilot."""
 
 import json
 from contextlib import suppress
@@ -17,6 +17,7 @@ _VOICES_OF_CODEX = {
     "UserMessage": "user",
     "AgentMessage": "assistant",
 }
+_VOICES_OF_COPILOT = {"user.message": "user", "assistant.message": "assistant"}
 _OF_THE_PROGRAM = ("<command-", "<local-command-", "<bash-", "<system-reminder>", "<task-notification>", "Caveat: The ")
 
 
@@ -45,7 +46,9 @@ def message_of(entry: object) -> Message | None:
     """Return what the user or the agent said in an entry of a transcript, None for an entry of another kind."""
     if not isinstance(entry, dict):
         return None
-    said = _of_codex(entry) if entry.get("type") == "event_msg" else _of_claude(entry)
+    kind = str(entry.get("type"))
+    read = _of_codex if kind == "event_msg" else _of_copilot if kind in _VOICES_OF_COPILOT else _of_claude
+    said = read(entry)
     if said is None:
         return None
     role, text, id = said
@@ -75,6 +78,13 @@ def _of_codex(entry: dict[str, Any]) -> tuple[str, str, str | None] | None:
         return None
     when = entry.get("timestamp")
     return role, _text_of(said.get("message", said.get("content"))), f"{role}-{when}" if isinstance(when, str) else None
+
+
+def _of_copilot(entry: dict[str, Any]) -> tuple[str, str, str | None] | None:
+    said, id = entry.get("data"), entry.get("id")
+    if not isinstance(said, dict) or said.get("parentToolCallId"):  # an agent's own talk with another
+        return None
+    return _VOICES_OF_COPILOT[entry["type"]], _text_of(said.get("content")), id if isinstance(id, str) else None
 
 
 def _text_of(content: object) -> str:

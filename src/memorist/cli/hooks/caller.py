@@ -10,6 +10,9 @@ from memorist.files.projects import project_of
 Ask = Callable[[str, str | None, dict[str, Any]], dict[str, Any]]
 """Calls a verb with a request's arguments, in a project, or in all of them for None."""
 
+_SESSIONS = ("session_id", "sessionId", "conversation_id", "trajectory_id")
+"""What agents call a session: Claude Code and others, VS Code, Cursor, Windsurf."""
+
 
 class Caller:
     """Whose memory a hook is for.
@@ -33,7 +36,7 @@ class Caller:
         roots = said.get("workspace_roots")
         folder = roots[0] if isinstance(roots, list) and roots else said.get("cwd")
         self.project = project_of(folder if isinstance(folder, str) and folder else os.getcwd())
-        session = said.get("session_id") or said.get("conversation_id")
+        session = next(filter(None, map(said.get, _SESSIONS)), None)
         self.session = session if isinstance(session, str) and session else None
 
     def server(self) -> str | None:

@@ -60,14 +60,17 @@ def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
         MemoristError: nothing was stored; the next event tries again.
     """
     from memorist.agents import after_turn
-    from memorist.files.transcripts import read_transcript
+    from memorist.files.transcripts import message_of, read_transcript
     from memorist.kinds import Message
 
     messages = list[Message]()
-    text, path = said.get("prompt" if event.role == "user" else "text"), said.get("transcript_path")
-    if event.does == "said":
-        messages = [Message(content=text, role=event.role)] if isinstance(text, str) and text.strip() else []
-    elif isinstance(path, str) and path:
+    if event.says:
+        fields = {**said, **(inner if isinstance(inner := said.get("tool_info"), dict) else {})}
+        spoken = [(fields.get(field), role) for field, role in event.says.items()]
+        messages = [Message(content=text, role=role) for text, role in spoken if isinstance(text, str) and text.strip()]
+    elif isinstance(entries := said.get("messages"), list):
+        messages = [message for each in entries if (message := message_of(each)) is not None]
+    elif isinstance(path := said.get("transcript_path"), str) and path:
         messages = read_transcript(Path(path).expanduser())
     if caller.session is None or not messages:
         return

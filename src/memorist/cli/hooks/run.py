@@ -5,6 +5,7 @@ This module imports little, because an agent waits: the memory's own modules are
 
 import json
 import os
+import re
 import sys
 import time
 from typing import Any
@@ -24,6 +25,8 @@ _LARGEST_LOG = 1_000_000
 _LONGEST_WAIT = 5.0
 _LARGEST_EVENT = 16_000_000
 """Bytes of an agent's JSON."""
+_TOLD = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
+"""What Gemini CLI puts before the prompt of a session that has only one: what the session's start was answered."""
 
 
 def run(arguments: list[str]) -> None:
@@ -57,8 +60,10 @@ def answer(arguments: list[str], stdin: bytes) -> str:
     event, said = EVENTS[name], json.loads(stdin)
     if not isinstance(said, dict):
         raise ValueError("the standard input holds no JSON object")
+    if isinstance(prompt := said.get("prompt"), str):
+        said["prompt"] = _TOLD.sub("", prompt)
     caller = Caller(arguments[1:], said)
-    if event.does in ("keep", "said"):
+    if event.does == "keep":
         from memorist.cli.hooks.memory import keep
 
         keep(caller, event, said)

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from memorist.cli.hooks.caller import whose
-from memorist.cli.installing.edits import Edit, JsonHooks, JsonServer, TomlServer
+from memorist.cli.installing.edits import Edit, JsonHooks, JsonServer, OwnFile, TomlServer
+from memorist.cli.installing.opencode import opencode_plugin
 from memorist.errors import InvalidInputError
-from memorist.system.platforms import shell_line
+from memorist.system.platforms import applications_folder, shell_line
 
 CLAUDE_EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")
 _CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse")
+_GEMINI_EVENTS = ("SessionStart", "BeforeAgent", "AfterAgent")
+_WINDSURF_EVENTS = ("pre_user_prompt", "post_cascade_response")
 _SECONDS = 20
 
 
@@ -127,6 +130,11 @@ def _servers(
     return lambda registered: JsonServer(name, None if registered is None else make(registered), new=new)
 
 
+def _opencode_server(registered: Registered) -> dict[str, Any]:
+    server = registered.server()
+    return {"type": "local", "command": [server["command"], *server["args"]]}
+
+
 AGENTS: Mapping[str, CodingAgent] = {
     "claude-code": CodingAgent(
         "Claude Code",
@@ -166,6 +174,65 @@ AGENTS: Mapping[str, CodingAgent] = {
                 lambda registered: TomlServer(None if registered is None else registered.server()),
             ),
             Part(_at(".codex", "hooks.json", "CODEX_HOME"), ".codex/hooks.json", _hooks(grouped(CLAUDE_EVENTS[:-1]))),
+        ),
+    ),
+    "gemini": CodingAgent(
+        "Gemini CLI",
+        "`gemini mcp list`, and /hooks in a session",
+        (
+            Part(_at("", ".gemini/settings.json", "GEMINI_CLI_HOME"), ".gemini/settings.json", _servers("mcpServers")),
+            Part(
+                _at("", ".gemini/settings.json", "GEMINI_CLI_HOME"),
+                ".gemini/settings.json",
+                _hooks(grouped(_GEMINI_EVENTS, timeout=_SECONDS * 1000)),
+            ),
+        ),
+    ),
+    "opencode": CodingAgent(
+        "OpenCode",
+        "`opencode mcp list`",
+        (
+            Part(
+                _at(".config", "opencode/opencode.json", "XDG_CONFIG_HOME"),
+                "opencode.json",
+                # OpenCode itself would add the first line
+                _servers("mcp", _opencode_server, **{"$schema": "https://opencode.ai/config.json"}),
+            ),
+            Part(
+                _at(".config", "opencode/plugins/memorist.js", "XDG_CONFIG_HOME"),
+                ".opencode/plugins/memorist.js",
+                lambda registered: OwnFile(
+                    None if registered is None else opencode_plugin(registered.command, registered.options())
+                ),
+            ),
+        ),
+    ),
+    "vscode": CodingAgent(
+        "VS Code",
+        "the commands «MCP: List Servers» and «Chat: Configure Hooks»",
+        (
+            Part(
+                lambda: Path(applications_folder(), "Code/User/mcp.json"),
+                ".vscode/mcp.json",
+                _servers("servers", lambda registered: {"type": "stdio", **registered.server()}),
+            ),
+            Part(
+                _at(".copilot", "hooks/memorist.json"),
+                ".github/hooks/memorist.json",
+                _hooks(_flat(CLAUDE_EVENTS[:-1], "copilot.", type="command", timeout=_SECONDS)),
+            ),
+        ),
+    ),
+    "windsurf": CodingAgent(
+        "Windsurf",
+        "Cascade's settings, under MCP Servers and Hooks",
+        (
+            Part(  # its documentation names nothing that stands for the project, and no file of a project's servers
+                _at(".codeium", "windsurf/mcp_config.json"),
+                None,
+                _servers("mcpServers", lambda registered: registered.server(None)),
+            ),
+            Part(_at(".codeium", "windsurf/hooks.json"), ".windsurf/hooks.json", _hooks(_flat(_WINDSURF_EVENTS))),
         ),
     ),
 }
