@@ -61,7 +61,7 @@ async def test_every_command_offers_these_and_all_when_asked(serve: Any, by_http
 async def test_a_memory_is_added_found_corrected_told_and_deleted(alice: Memory) -> None:
     async with Client(create_server(Access(alice))) as client:
         added = json.loads(told(await client.call_tool("add_memory", {"content": "Alice moved to Oslo in May 2024"})))
-        [hit] = json.loads(told(await client.call_tool("search_memories", {"query": "Where is Alice?"})))
+        [hit] = json.loads(told(await client.call_tool("search_memories", {"query": "Where is Alice?"})))["hits"]
         assert (hit["id"], hit["text"]) == (added["id"], "Alice moved to Oslo in May 2024")
         await client.call_tool("update_memory", {"id": added["id"], "content": "Alice moved to Bergen in May 2024"})
         context = told(await client.call_tool("get_context", {"query": "Where did Alice move in May 2024?"}))
@@ -108,7 +108,7 @@ async def test_a_project_is_a_scope_of_its_own_but_for_topics(everyone: Memory) 
     async with Client(create_server(Access(here))) as shop, Client(create_server(Access(there))) as blog:
         added = json.loads(told(await shop.call_tool("add_memory", {"content": "We deploy with ship.sh"})))
         await shop.call_tool("add_memory", {"content": "vim", "topic": "user.editor"})
-        assert json.loads(told(await blog.call_tool("search_memories", {"query": "deploy with ship.sh"}))) == []
+        assert json.loads(told(await blog.call_tool("search_memories", {"query": "ship.sh"}))) == {"hits": []}
         assert (await blog.call_tool("update_memory", {"id": added["id"], "content": "mine"})).is_error
         assert not json.loads(told(await blog.call_tool("delete_memory", {"id": added["id"]})))["deleted"]
         assert await there.topics.get("user.editor") == "vim"

@@ -53,8 +53,10 @@ async def call_tool(access: Access, params: CallToolRequestParams, tools: ToolSe
         return _failed(FAILED)
     if not result.success:
         return _failed(result.error or FAILED)
-    text = result.data if isinstance(result.data, str) else json.dumps(result.data, ensure_ascii=False)
-    return CallToolResult(content=[TextContent(text=text)], structured_content=result.data if tools == "all" else None)
+    # Gemini CLI takes any text that is JSON as structured content, which may only be an object
+    data = {"hits": result.data} if isinstance(result.data, list) else result.data
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    return CallToolResult(content=[TextContent(text=text)], structured_content=data if tools == "all" else None)
 
 
 def _box(access: Access, tools: ToolSet, names: tuple[str, ...] | list[str]) -> Toolbox:
