@@ -4,7 +4,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -107,7 +107,7 @@ def reopen(tmp_path: Path, clock: MovedClock) -> Open:
     """Return a function that opens the test's own file, anew with every call."""
     settings = Settings(clock=clock)
 
-    def open_file(**scope: str) -> Memory:
+    def open_file(**scope: Any) -> Memory:
         return Memory.open(tmp_path / "memory.db", embedder=HashEmbedder(), settings=settings, **scope)
 
     return open_file

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from doors.base import Door
-from doors.calls import CHANGED, EXPIRED, HOOKED, IMPORTED, TWICE, Call, calls
+from doors.calls import CHANGED, EXPIRED, HOOKED, IMPORTED, PROPOSED, TWICE, Call, calls
 from doors.command import CommandLine
 from doors.console import Console
 from doors.mcp import Mcp, McpByHttp, McpByStdio
@@ -31,6 +31,8 @@ DOORS: Mapping[str, Callable[[Memory, Path], Door]] = {
     "blocking": Blocking, "connect": Connected, "rest": Rest, "rest by header": RestByHeader, "mcp": Mcp,
     "mcp by http": McpByHttp, "mcp by stdio": McpByStdio, "command line": CommandLine, "console": Console,
 }  # fmt: skip
+_CONFIRMED = (Blocking, Connected, Rest, RestByHeader)
+"""The doors through which one can say that an agent asks. Through MCP nobody else does, so that all would wait."""
 PROCESSES = ("mcp by stdio",)
 """The doors that start a process for each user."""
 
@@ -53,7 +55,9 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BlockingPortal]
 async def pair(make: Callable[[Memory, Path], Door], folder: Path) -> AsyncIterator[tuple[Door, Door]]:
     async with AsyncExitStack() as stack:
         opened = [
-            await stack.enter_async_context(Memory.open(folder / f"{name}.db", embedder=HashEmbedder()))
+            await stack.enter_async_context(
+                Memory.open(folder / f"{name}.db", embedder=HashEmbedder(), confirm=make in _CONFIRMED)
+            )
             for name in ("law", "door")
         ]
         law = await stack.enter_async_context(Python(opened[0], folder / "law.db").ready())
@@ -74,6 +78,7 @@ def test_every_door_answers_as_python_does(
         @example(EXPIRED)
         @example(TWICE)
         @example(CHANGED)
+        @example(PROPOSED)
         @example(IMPORTED)
         @example(HOOKED)
         def play(drawn: list[Call]) -> None:

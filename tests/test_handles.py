@@ -8,6 +8,7 @@ import ast
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from starlette.routing import Route
 
 import memorist
 from children import open_memory
+from inside import proposal_of
 from locks import LOCKS, locked
-from memorist.errors import FormatError, InvalidInputError, MemoristError, StoreUnavailableError
+from memorist.errors import FormatError, InvalidInputError, MemoristError, StoreUnavailableError, WaitingError
 from memorist.files.foreign import foreign
 from memorist.imports import Source, load, survey
 from memorist.imports.registry import readers
@@ -46,8 +48,12 @@ def path(tmp_path: Path) -> Path:
 async def memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Memory]:
     monkeypatch.setenv("MEMORIST_SIGNING_KEY", str(path.with_name("key")))
     monkeypatch.setenv("MEMORIST_AUDIT", "changes")
+    monkeypatch.setenv("MEMORIST_CONFIRM", "true")
     async with open_memory(path) as opened:
         await opened.remember([Draft(content=f"Tea {n}", id=f"r{n}", key=f"k{n}", session="s") for n in range(9)])
+        for content in ("Kept", "Dropped"):
+            with suppress(WaitingError):
+                await opened.remember(content, proposed=True)
         yield opened
 
 
@@ -63,10 +69,13 @@ ASKED: Mapping[str, Callable[[Path], requests.Request[Any]]] = {
     "Context": lambda path: requests.Context(query="tea"),
     "Count": lambda path: requests.Count(),
     "Derived": lambda path: requests.Derived(ids=("r1",)),
+    "Drop": lambda path: requests.Drop(id=proposal_of("Dropped")),
     "Find": lambda path: requests.Find(ids=("r1",)),
     "Forget": lambda path: requests.Forget(ids=("r2",)),
     "Get": lambda path: requests.Get(id="r1"),
     "History": lambda path: requests.History(id="r1"),
+    "Inbox": lambda path: requests.Inbox(),
+    "Keep": lambda path: requests.Keep(id=proposal_of("Kept")),
     "Lookup": lambda path: requests.Lookup(key="k1"),
     "Purge": lambda path: requests.Purge(shared=True),
     "Rate": lambda path: requests.Rate(id="r1", rating=1),

@@ -85,7 +85,7 @@ async def test_a_dry_run_says_what_would_go_and_deletes_nothing(memory: Memory, 
     await victim.purge(dry_run=True)
     assert await memory.admin.audit() == before
     done = await victim.purge()
-    names = ("records", "tokens", "traces", "texts", "copies")
+    names = ("records", "tokens", "traces", "proposals", "texts", "copies")
     assert [done.statement[name] for name in names] == [told.statement[name] for name in names]
     assert not done.dry_run and done.clean
     assert [place["where"] for place in done.statement["searched"]] == [

@@ -1,4 +1,4 @@
-"""Admin: what an operator does with a whole memory, beside the verbs of `memorist.verbs`."""
+"""Admin: what a user or an operator does with a whole memory, beside the verbs of `memorist.verbs`."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from os import PathLike
@@ -7,8 +7,9 @@ from typing import Any
 
 from memorist.audit.log import AuditEntry, verify
 from memorist.operations import requests
-from memorist.operations.answers import TracePage
+from memorist.operations.answers import Proposal, TracePage
 from memorist.operations.requests import Id
+from memorist.records.record import Record
 from memorist.records.retention import RetentionReport, Rule, RuleLike
 from memorist.records.times import TimeLike
 from memorist.system.backups import placed, prune
@@ -18,7 +19,7 @@ __all__ = ["Admin"]
 
 
 class Admin:
-    """What an operator does: counting users, traces, audit, retention, checks and copies; `Memory.admin` returns it.
+    """What a user or an operator does: the inbox, users, traces, audit, retention, checks, copies; see `Memory.admin`.
 
     Args:
         memory: the memory in whose scope this works.
@@ -68,6 +69,45 @@ class Admin:
             ScopeError: `everyone` behind a user's wall.
         """
         return await self._memory.ask(made(requests.Traces, locals()))
+
+    async def inbox(self) -> list[Proposal]:
+        """Return what agents have asked for and the user has not decided yet, oldest first.
+
+        It waits where the memory was opened with `confirm`, for 90 days. Until it is kept, nothing of it is recalled,
+        told, listed, counted or exported, and it changes no record. There are 100 at most; a further one is refused.
+        """
+        return await self._memory.ask(requests.Inbox())
+
+    async def keep(self, id: str, content: str | None = None) -> list[Record]:
+        """Do what an agent asks for, and return the records that it stored or changed; [] if it forgot some.
+
+        What is remembered so is `verified`, and has the agent as its author and the time at which it asked.
+
+        Args:
+            id: the proposal's.
+            content: the user's words, in the place of the agent's; who changes them is an author, too.
+
+        Raises:
+            NotFoundError: nothing with this id waits.
+            ScopeError: an agent calls this.
+            InvalidInputError: there is not exactly one text to change.
+            MemoristError: as the verb that was asked for; it still waits.
+        """
+        return await self._memory.ask(made(requests.Keep, locals()))
+
+    async def drop(self, id: str, *, undo: bool = False) -> Proposal:
+        """Refuse what an agent asks for, and return it: for 90 days, the same is refused without asking the user.
+
+        Args:
+            id: the proposal's.
+            undo: let it wait again, within two minutes after it was dropped. Then its text is deleted.
+
+        Raises:
+            NotFoundError: nothing with this id waits, or was dropped.
+            ScopeError: an agent calls this.
+            ConflictError: it is being kept.
+        """
+        return await self._memory.ask(made(requests.Drop, locals()))
 
     async def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
         """Copy the whole store, consistently and while in use, and open the copy to verify it.

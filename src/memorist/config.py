@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _Number = TypeVar("_Number", int, float)
 
 MIB = 1024 * 1024
+_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,7 @@ class Settings:
     | `largest_index` | `MEMORIST_LARGEST_INDEX` | most records of a user that are ranked whole, in memory |
     | `largest_record` | `MEMORIST_LARGEST_RECORD` | most characters of a record that another program sends, in all |
     | `trust` | `MEMORIST_TRUST` | trust in authors, as ``import=low,web=medium``; see `memorist.records.origins` |
+    | `confirm` | `MEMORIST_CONFIRM` | whether what an agent asks for by its own tools waits for the user's yes |
     | `keep_traces` | `MEMORIST_KEEP_TRACES` | how long traces of calls are kept, as "7d" or in seconds; 0 keeps none |
     | `audit` | `MEMORIST_AUDIT` | what the store logs from now on: `off`, `changes` or `reads`; None leaves it |
     | `signing_key` | `MEMORIST_SIGNING_KEY` | the key that signs; by default ``signing.key`` beside the settings |
@@ -64,6 +66,7 @@ class Settings:
     largest_index: int = 250_000
     largest_record: int = 1_200_000
     trust: TrustRules = field(default_factory=TrustRules)
+    confirm: bool = False
     keep_traces: str | float = 0
     audit: Mode | None = None
     signing_key: Path | None = None
@@ -77,6 +80,7 @@ class Settings:
         for name in ("cache_bytes", "largest_index", "largest_record"):
             _check_number(name, getattr(self, name), int)
         object.__setattr__(self, "keep_traces", _duration("keep_traces", self.keep_traces))
+        _truth("confirm", self.confirm)
         if self.audit is not None:
             _mode("audit", self.audit)
 
@@ -117,9 +121,11 @@ class Settings:
         index: str | Index | None = None,
         keep_traces: str | float | None = None,
         key_from: str | None = None,
+        confirm: bool | None = None,
     ) -> Settings:
         """Return these settings with the values given (not None) in place of their own."""
         given = {"embedder": embedder, "index": index, "keep_traces": keep_traces, "key_from": key_from}
+        given["confirm"] = confirm
         given["url"] = None if url is None else _expanded(url)
         return replace(self, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
 
@@ -194,6 +200,13 @@ def _mode(name: str, value: object) -> Mode:
     return value
 
 
+def _truth(name: str, value: object) -> bool:
+    said = value if isinstance(value, bool) else _TRUTHS.get(str(value).strip().lower())
+    if said is None:
+        raise InvalidInputError(f"{name} must be true or false, not {shown(value)}")
+    return said
+
+
 def _folder(name: str, value: object) -> Path:
     return expanded(_word(name, value))
 
@@ -243,6 +256,7 @@ NAMES: Mapping[str, Callable[[str, object], Any]] = {
     "largest_index": partial(_number, read=int),
     "largest_record": partial(_number, read=int),
     "trust": _trust,
+    "confirm": _truth,
     "keep_traces": _duration,
     "audit": _mode,
     "signing_key": _folder,

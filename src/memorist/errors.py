@@ -7,6 +7,7 @@ MemoristError
 ├── ScopeError                 a call would cross a wall between tenants or users
 ├── NotFoundError              the record named does not exist in this scope; also a LookupError
 ├── ConflictError              an id, a key or a version is taken
+├── WaitingError               what an agent asks for waits for the user's yes
 ├── ClosedError                the memory is not open
 ├── StoreError                 the store could not do what was asked; nothing was half-written
 │   ├── StoreBusyError         another process held the store for longer than the time-out
@@ -51,6 +52,7 @@ __all__ = [
     "StoreKeyError",
     "StoreUnavailableError",
     "UnknownArgumentError",
+    "WaitingError",
     "embedder_mismatch",
     "error_of",
     "install_command",
@@ -88,6 +90,10 @@ class NotFoundError(MemoristError, LookupError):
 
 class ConflictError(MemoristError):
     """An id or a key is taken, or the record was changed by someone else meanwhile."""
+
+
+class WaitingError(MemoristError):
+    """What an agent asks for is stored in the inbox, and is done when the user says yes; nothing else has changed."""
 
 
 class ClosedError(MemoristError):

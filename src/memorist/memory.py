@@ -78,6 +78,7 @@ class Memory(Verbs):
         index: "str | Index | None" = None,
         keep_traces: str | float | None = None,
         key_from: str | None = None,
+        confirm: bool | None = None,
         settings: Settings | None = None,
     ) -> "Memory":
         """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
@@ -97,6 +98,8 @@ class Memory(Verbs):
             key_from: where the key is kept that encrypts a SQLite file: ``file:PATH``, ``env:NAME``,
                 ``command:COMMAND`` or ``keyring:SERVICE/NAME``; by default what MEMORIST_KEY_FROM says.
                 Without a key the file is plain.
+            confirm: whether what an agent asks for by its own tools waits in the inbox, `Admin.inbox`, for the user's
+                yes; by default what MEMORIST_CONFIRM says, else nothing waits.
             settings: everything else; by default read from the environment.
 
         Raises (on entering):
@@ -107,7 +110,7 @@ class Memory(Verbs):
         from memorist.engine.local import LocalEngine
 
         settings = (settings or Settings.load(key_from=key_from)).with_given(
-            url, embedder, index, keep_traces, key_from
+            url, embedder, index, keep_traces, key_from, confirm
         )
         return cls(LocalEngine(settings), Call(Scope(tenant, user, agent, session), PYTHON))
 

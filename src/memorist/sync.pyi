@@ -13,7 +13,7 @@ from memorist.indexes import Index
 from memorist.kinds.common import RecordFields, SearchOptions
 from memorist.kinds.message import Message
 from memorist.kinds.tools import ToolStatistics
-from memorist.operations.answers import Context, Derived, Provenance, Receipt, ReplacementPage, TracePage
+from memorist.operations.answers import Context, Derived, Proposal, Provenance, Receipt, ReplacementPage, TracePage
 from memorist.operations.arguments import Unset
 from memorist.operations.lines import Lines, LoadReport
 from memorist.operations.requests import Id, IfExists, Mode, Narrowing, Request
@@ -33,7 +33,7 @@ from memorist.twin import Twin
 __all__ = ["Admin", "Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes", "Tools", "Topics"]
 
 class Admin(Twin):
-    """What an operator does: counting users, traces, audit, retention, checks and copies; `Memory.admin` returns it.
+    """What a user or an operator does: the inbox, users, traces, audit, retention, checks, copies; see `Memory.admin`.
 
     Args:
         memory: the memory in whose scope this works.
@@ -79,6 +79,42 @@ class Admin(Twin):
 
         Raises:
             ScopeError: `everyone` behind a user's wall.
+        """
+
+    def inbox(self) -> list[Proposal]:
+        """Return what agents have asked for and the user has not decided yet, oldest first.
+
+        It waits where the memory was opened with `confirm`, for 90 days. Until it is kept, nothing of it is recalled,
+        told, listed, counted or exported, and it changes no record. There are 100 at most; a further one is refused.
+        """
+
+    def keep(self, id: str, content: str | None = None) -> list[Record]:
+        """Do what an agent asks for, and return the records that it stored or changed; [] if it forgot some.
+
+        What is remembered so is `verified`, and has the agent as its author and the time at which it asked.
+
+        Args:
+            id: the proposal's.
+            content: the user's words, in the place of the agent's; who changes them is an author, too.
+
+        Raises:
+            NotFoundError: nothing with this id waits.
+            ScopeError: an agent calls this.
+            InvalidInputError: there is not exactly one text to change.
+            MemoristError: as the verb that was asked for; it still waits.
+        """
+
+    def drop(self, id: str, *, undo: bool = False) -> Proposal:
+        """Refuse what an agent asks for, and return it: for 90 days, the same is refused without asking the user.
+
+        Args:
+            id: the proposal's.
+            undo: let it wait again, within two minutes after it was dropped. Then its text is deleted.
+
+        Raises:
+            NotFoundError: nothing with this id waits, or was dropped.
+            ScopeError: an agent calls this.
+            ConflictError: it is being kept.
         """
 
     def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
@@ -560,6 +596,7 @@ class Memory(Twin):
         index: str | Index | None = None,
         keep_traces: str | float | None = None,
         key_from: str | None = None,
+        confirm: bool | None = None,
         settings: Settings | None = None,
     ) -> Memory:
         """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
@@ -579,6 +616,8 @@ class Memory(Twin):
             key_from: where the key is kept that encrypts a SQLite file: ``file:PATH``, ``env:NAME``,
                 ``command:COMMAND`` or ``keyring:SERVICE/NAME``; by default what MEMORIST_KEY_FROM says.
                 Without a key the file is plain.
+            confirm: whether what an agent asks for by its own tools waits in the inbox, `Admin.inbox`, for the user's
+                yes; by default what MEMORIST_CONFIRM says, else nothing waits.
             settings: everything else; by default read from the environment.
 
         Raises (on entering):
@@ -728,6 +767,7 @@ class Memory(Twin):
         *,
         if_exists: IfExists = ...,
         forgetting: Iterable[Id] | Id = ...,
+        proposed: bool = ...,
         **fields: Unpack[Fields],
     ) -> Record:
         """Store one record, or many at once: all of them or none. On disk when it returns.
@@ -738,6 +778,7 @@ class Memory(Twin):
                 new record in the old one's place, keeping its id and history ("replace"), or leave the
                 old one and return it ("ignore").
             forgetting: ids of records to forget in the same step, before; unknown ids are ignored.
+            proposed: an agent asks for it: where the memory was opened with `confirm`, it waits for the user's yes.
             **fields: the fields of `Draft`, for texts given as such: kind, id, cue, key, metadata, payload,
                 source, verified, rating, happened_at, expires_at, supersedes, author, derived_from, agent, session,
                 vector.
@@ -751,6 +792,7 @@ class Memory(Twin):
                 another agent or session than this memory's.
             NotFoundError: the record to be superseded, or one that another is derived from, does not exist.
             ScopeError: an author is named that may not be named through this door.
+            WaitingError: it waits for the user's yes; see `Admin.inbox`.
             EmbedderError: the text could not be embedded; nothing is stored.
         """
 
@@ -761,6 +803,7 @@ class Memory(Twin):
         *,
         if_exists: IfExists = ...,
         forgetting: Iterable[Id] | Id = ...,
+        proposed: bool = ...,
         **fields: Unpack[Fields],
     ) -> list[Record]: ...
 
@@ -777,6 +820,7 @@ class Memory(Twin):
         expires_at: TimeLike | Unset | None = ...,
         source: str | Unset | None = ...,
         author: AuthorLike | None = None,
+        proposed: bool = False,
     ) -> Record:
         """Change the fields given; the record as it was stays in its history.
 
@@ -794,11 +838,13 @@ class Memory(Twin):
             expires_at: when it stops being remembered: a point in time, or seconds from now.
             source: who or what says so, kept in the history.
             author: who has a hand in the new text, by name. The old authors stay, so no record gains trust by it.
+            proposed: as in `remember`.
 
         Raises:
             NotFoundError: there is no such record in this scope.
             InvalidInputError: a field is wrong, or none is given.
             ScopeError: the author may not be named through this door.
+            WaitingError: as in `remember`.
         """
 
     def rate(self, id: Id, rating: float | None, *, source: str | None = None) -> Record:
@@ -811,22 +857,32 @@ class Memory(Twin):
             InvalidInputError: the rating is out of range.
         """
 
-    def forget(self, *ids: Id, source: str | None = None, derived: bool = False, **narrowing: Unpack[Narrowing]) -> int:
+    def forget(
+        self,
+        *ids: Id,
+        source: str | None = None,
+        derived: bool = False,
+        proposed: bool = False,
+        **narrowing: Unpack[Narrowing],
+    ) -> int:
         """Delete the records named, or all that pass the filter, superseded ones included.
 
-        Their texts leave the history too; that they were forgotten, when and by whom, stays.
+        Their texts leave the history too; that they were forgotten, when and by whom, stays. What waits in the inbox to
+        be remembered is deleted where it passes.
 
         Args:
             *ids: ids of records, or the records. Unknown ids are ignored.
             source: who or what says so, kept in the history.
             derived: also forget what was drawn from these records alone. What rests on other records, too, stays, and
                 its `origin.lost` counts what it lost. `Memory.derived` says before what this would touch.
+            proposed: as in `remember`.
             **narrowing: which records; see `Narrowing`.
 
         Returns:
             How many records are gone.
 
         Raises:
+            WaitingError: as in `remember`.
             InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
         """
 

@@ -109,6 +109,7 @@ class Verbs:
         *,
         if_exists: IfExists = ...,
         forgetting: Iterable[Id] | Id = ...,
+        proposed: bool = ...,
         **fields: Unpack[Fields],
     ) -> Record: ...
 
@@ -119,6 +120,7 @@ class Verbs:
         *,
         if_exists: IfExists = ...,
         forgetting: Iterable[Id] | Id = ...,
+        proposed: bool = ...,
         **fields: Unpack[Fields],
     ) -> list[Record]: ...
 
@@ -128,6 +130,7 @@ class Verbs:
         *,
         if_exists: IfExists = "error",
         forgetting: Iterable[Id] | Id = (),
+        proposed: bool = False,
         **fields: Unpack[Fields],
     ) -> Record | list[Record]:
         """Store one record, or many at once: all of them or none. On disk when it returns.
@@ -138,6 +141,7 @@ class Verbs:
                 new record in the old one's place, keeping its id and history ("replace"), or leave the
                 old one and return it ("ignore").
             forgetting: ids of records to forget in the same step, before; unknown ids are ignored.
+            proposed: an agent asks for it: where the memory was opened with `confirm`, it waits for the user's yes.
             **fields: the fields of `Draft`, for texts given as such: kind, id, cue, key, metadata, payload,
                 source, verified, rating, happened_at, expires_at, supersedes, author, derived_from, agent, session,
                 vector.
@@ -151,6 +155,7 @@ class Verbs:
                 another agent or session than this memory's.
             NotFoundError: the record to be superseded, or one that another is derived from, does not exist.
             ScopeError: an author is named that may not be named through this door.
+            WaitingError: it waits for the user's yes; see `Admin.inbox`.
             EmbedderError: the text could not be embedded; nothing is stored.
         """
         single = isinstance(content, str | Draft | Mapping)
@@ -158,7 +163,7 @@ class Verbs:
         if fields and (single or isinstance(content, Iterable)):
             drafts = [draft_of(each, fields) for each in ([content] if single else cast(Iterable[Any], content))]
         stored = await self.ask(
-            requests.Remember(records=drafts, if_exists=if_exists, forgetting=cast(Any, forgetting))
+            requests.Remember(records=drafts, if_exists=if_exists, forgetting=cast(Any, forgetting), proposed=proposed)
         )
         return stored[0] if single else stored
 
@@ -175,6 +180,7 @@ class Verbs:
         expires_at: TimeLike | Unset | None = UNSET,
         source: str | Unset | None = UNSET,
         author: AuthorLike | None = None,
+        proposed: bool = False,
     ) -> Record:
         """Change the fields given; the record as it was stays in its history.
 
@@ -192,11 +198,13 @@ class Verbs:
             expires_at: when it stops being remembered: a point in time, or seconds from now.
             source: who or what says so, kept in the history.
             author: who has a hand in the new text, by name. The old authors stay, so no record gains trust by it.
+            proposed: as in `remember`.
 
         Raises:
             NotFoundError: there is no such record in this scope.
             InvalidInputError: a field is wrong, or none is given.
             ScopeError: the author may not be named through this door.
+            WaitingError: as in `remember`.
         """
         return await self.ask(made(requests.Revise, locals()))
 
@@ -212,23 +220,31 @@ class Verbs:
         return await self.ask(made(requests.Rate, locals()))
 
     async def forget(
-        self, *ids: Id, source: str | None = None, derived: bool = False, **narrowing: Unpack[Narrowing]
+        self,
+        *ids: Id,
+        source: str | None = None,
+        derived: bool = False,
+        proposed: bool = False,
+        **narrowing: Unpack[Narrowing],
     ) -> int:
         """Delete the records named, or all that pass the filter, superseded ones included.
 
-        Their texts leave the history too; that they were forgotten, when and by whom, stays.
+        Their texts leave the history too; that they were forgotten, when and by whom, stays. What waits in the inbox to
+        be remembered is deleted where it passes.
 
         Args:
             *ids: ids of records, or the records. Unknown ids are ignored.
             source: who or what says so, kept in the history.
             derived: also forget what was drawn from these records alone. What rests on other records, too, stays, and
                 its `origin.lost` counts what it lost. `Memory.derived` says before what this would touch.
+            proposed: as in `remember`.
             **narrowing: which records; see `Narrowing`.
 
         Returns:
             How many records are gone.
 
         Raises:
+            WaitingError: as in `remember`.
             InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
         """
         return await self.ask(made(requests.Forget, locals()))

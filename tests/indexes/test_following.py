@@ -44,7 +44,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @asynccontextmanager
-async def opened(url: str, index: str | Index | None, largest: int = 20, **scope: str) -> AsyncIterator[Memory]:
+async def opened(url: str, index: str | Index | None, largest: int = 20, **scope: Any) -> AsyncIterator[Memory]:
     settings = replace(Settings(), largest_index=largest, index=index)
     async with Memory.open(url, embedder=HashEmbedder(), settings=settings, **scope) as memory:
         yield memory

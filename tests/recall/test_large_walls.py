@@ -52,7 +52,7 @@ def large_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @asynccontextmanager
-async def opened(url: str, largest: int, **scope: str) -> AsyncIterator[Memory]:
+async def opened(url: str, largest: int, **scope: Any) -> AsyncIterator[Memory]:
     """Open a memory that holds no wall of more records than `largest` whole."""
     settings = replace(Settings(), largest_index=largest, index=OwnIndex() if url.endswith("memory.db") else None)
     async with Memory.open(url, embedder=HashEmbedder(), settings=settings, **scope) as memory:

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 def reopen(tmp_path: Path, clock: MovedClock) -> Open:
     """Return a function that opens the test's own file, with traces kept."""
 
-    def open_file(**scope: str) -> Memory:
+    def open_file(**scope: Any) -> Memory:
         settings = Settings(clock=clock, keep_traces="7d")
         return Memory.open(tmp_path / "memory.db", embedder=HashEmbedder(), settings=settings, **scope)
 

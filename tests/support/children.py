@@ -13,7 +13,7 @@ from subprocess import PIPE, Popen
 from typing import Any
 
 from locks import locked
-from memorist.errors import FormatError, StoreError
+from memorist.errors import FormatError, NotFoundError, StoreError, WaitingError
 from memorist.memory import Memory
 from memorist.records.record import Draft
 from memorist.testing import HashEmbedder
@@ -248,6 +248,30 @@ async def grow(path: str, most: str) -> None:
         assert await memory.count() > 0
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         say("stored", (await memory.remember("y" * 20_000)).id)
+
+
+async def keep_when_told(path: str, *ids: str) -> None:
+    """Keep what waits in the inbox, while another process does, and say what was stored."""
+    async with open_memory(path) as memory:
+        say("open")
+        sys.stdin.readline()
+        for id in ids:
+            with suppress(NotFoundError):  # the other was faster
+                say(*(each.id for each in await memory.admin.keep(id)))
+
+
+async def ask_for_ever(path: str, name: str) -> None:
+    """Let an agent ask, and the user keep, change nothing, or drop, and say each as it is acknowledged."""
+    async with open_memory(path, confirm=True) as memory:
+        say("open")
+        for n in range(1_000_000):
+            with suppress(WaitingError):
+                await memory.remember(f"{name} {n}", proposed=True)
+            say("waits", name, n)
+            if n % 3:
+                [*_, last] = await memory.admin.inbox()
+                await (memory.admin.keep(last.id) if n % 3 == 1 else memory.admin.drop(last.id))
+                say("kept" if n % 3 == 1 else "dropped", name, n)
 
 
 async def keep_for_ever(path: str) -> None:

@@ -4,10 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from memorist.audit.log import Act
+from memorist.engine import inbox
 from memorist.engine.core import Core
 from memorist.engine.local import LocalEngine
 from memorist.memory import Memory
-from memorist.records.scope import Wall
+from memorist.operations.requests import Remember
+from memorist.records.record import Draft
+from memorist.records.scope import Scope, Wall
 from memorist.stores.base import Write
 from memorist.stores.postgres import PostgresStore
 
@@ -17,6 +20,11 @@ def core_of(memory: Memory) -> Core:
     engine = memory._engine
     assert isinstance(engine, LocalEngine)
     return engine._core
+
+
+def proposal_of(content: str) -> str:
+    """Return the id of the proposal to remember a text, of the shared memory."""
+    return inbox._fingerprint(Scope(), Remember(records=(Draft(content=content),)))
 
 
 def before_next_write(memory: Memory, work: Callable[[], Awaitable[object]]) -> None:

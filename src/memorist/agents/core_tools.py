@@ -1,6 +1,7 @@
 """Ready tools with which a model reads and writes one memory."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from memorist.agents import texts
@@ -28,7 +29,8 @@ def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> Tool
     result = await tools.call("add_memory", {"content": "Alice moved to Oslo in May 2024"})
     ```
 
-    The tools work in the scope of the memory, in all its sessions; a model cannot name another one.
+    The tools work in the scope of the memory, in all its sessions; a model cannot name another one. Where the memory
+    was opened with `confirm`, what they would change waits for the user's yes; see `Admin.inbox`.
 
     Args:
         memory: what the tools read and write.
@@ -48,9 +50,14 @@ def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> Tool
     return box
 
 
+def proposing(memory: Memory) -> Memory:
+    """Return the same memory for an agent: where it was opened with `confirm`, what would be changed waits."""
+    return memory.through(replace(memory.door, proposes=True))
+
+
 class _CoreTools:
     def __init__(self, memory: Memory) -> None:
-        self._memory = across_sessions(memory)
+        self._memory = proposing(across_sessions(memory))
 
     async def search_memories(self, query: str, limit: int = 5) -> list[dict[str, Any]]:
         hits = await self._memory.recall(query, limit=check_most("limit", limit, MOST_RESULTS))

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import as_declared, check_value, schema_of, types_of
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, WaitingError
 from memorist.operations.arguments import unknown_arguments
 
 __all__ = ["ToolFunction", "ToolResult", "ToolSchema", "Toolbox"]
@@ -207,7 +207,8 @@ class Toolbox:
 
         Returns:
             What the function returned; or, with `success` False, the error: no such tool, an argument that is
-            missing, unknown or of the wrong type, or an exception of the function.
+            missing, unknown or of the wrong type, or an exception of the function. Where what is asked for waits for
+            the user's yes, a text that says so.
         """
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
@@ -217,6 +218,8 @@ class Toolbox:
             given = _checked(tool, _as_mapping(arguments))
             outcome = tool.function(**given)
             data = await outcome if inspect.isawaitable(outcome) else outcome
+        except WaitingError as waiting:
+            return ToolResult(success=True, data=str(waiting))
         except Exception as error:  # whatever the tool does, the agent's turn goes on and is told
             return ToolResult(success=False, error=str(error) or type(error).__name__, exception=error)
         return data if isinstance(data, ToolResult) else ToolResult(success=True, data=data)

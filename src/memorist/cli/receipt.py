@@ -47,7 +47,8 @@ def describe(found: Receipt) -> None:
     """Print what a receipt says."""
     said = found.statement
     click.echo(f"Asked for at {said['at'][:19]} by {caller_of(said)}")
-    for what, count in (*said["records"].items(), ("token", said["tokens"]), ("trace", said["traces"])):
+    beside = [(what, said.get(f"{what}s", 0)) for what in ("token", "trace", "proposal")]
+    for what, count in (*said["records"].items(), *beside):
         if count:
             click.echo(f"  {counted(count, what)}")
     searched = "Would be searched" if found.dry_run else "Searched"

@@ -235,7 +235,7 @@ def result_of(answer: "httpcore.Response") -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise _not_a_server(answer.status)
-    if 200 <= answer.status < 300:
+    if 200 <= answer.status < 300 and answer.status != 202:
         return _Result(found)
     raise error_of(found)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from memorist.config import Settings
 from memorist.embedders import BundledEmbedder, OnnxEmbedder
-from memorist.engine import auditing, deriving, purging, reading, retaining, upkeep, writing
+from memorist.engine import auditing, deriving, inbox, purging, reading, retaining, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.languages import told_of_languages
@@ -44,7 +44,7 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Call, Any], Awaitable[Any
     requests.Remember: writing.remember,
     requests.Revise: writing.revise,
     requests.Rate: writing.rate,
-    requests.Forget: writing.forget,
+    requests.Forget: inbox.forget_all,
     requests.Purge: purging.purge,
     requests.Restore: writing.restore,
     requests.Recall: reading.recall,
@@ -62,6 +62,9 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Call, Any], Awaitable[Any
     requests.Derived: deriving.derived,
     requests.Users: reading.users,
     requests.Traces: traces,
+    requests.Inbox: inbox.inbox,
+    requests.Keep: inbox.keep,
+    requests.Drop: inbox.drop,
     requests.Backup: upkeep.backup,
     requests.Check: upkeep.check,
     requests.Reindex: upkeep.reindex,
@@ -74,6 +77,8 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Call, Any], Awaitable[Any
 
 
 def _answer(core: Core, call: Call, request: Request[Any]) -> Awaitable[Any]:
+    if inbox.waits(request, core, call):
+        return inbox.propose(core, call, request)
     return _HANDLERS[type(request)](core, call, request)
 
 

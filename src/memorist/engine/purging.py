@@ -28,6 +28,7 @@ _SHORTEST = 5
 """Bytes of a text that is searched for; a shorter text occurs by chance in gigabytes of vectors."""
 _BACKUPS = "backup/"
 _EVERYTHING = Filter(superseded=True, expired=True)
+_PROPOSALS = make_filter(payload={"verb": {"$exists": True}}, superseded=True, expired=True)
 _KEPT = 400 * 86_400.0
 """Seconds for which a backup is remembered."""
 
@@ -45,6 +46,7 @@ async def purge(core: Core, call: Call, request: requests.Purge) -> Receipt:
     # any trace may quote shared records
     quoting = Reach(wall.traces.tenant, None if wall.user is None else (wall.user,))
     traces = await core.store.count(quoting, _EVERYTHING)
+    proposals = await core.store.count(wall.inbox.reach, _PROPOSALS)
     kinds = await (_counted(core, wall) if dry_run else _deleted(core, call, wall))
     found = await core.store.search(wall, texts)
     backups = [copy async for copy in _backups(core, texts)]
@@ -61,6 +63,7 @@ async def purge(core: Core, call: Call, request: requests.Purge) -> Receipt:
         "records": dict(sorted(kinds.items())),
         "tokens": tokens,
         "traces": traces,
+        "proposals": proposals,
         "texts": len(texts),
         "searched": [{"where": place.where} if dry_run else place._asdict() for place in found.places],
         "copies": [*backups, *found.copies],
@@ -86,7 +89,7 @@ async def _deleted(core: Core, call: Call, wall: Wall) -> Counter[str]:
     """Delete everything behind a wall, and return how many records of each kind are gone."""
     if wall.user is not None:  # tokens first, because their bytes hold the user's name and must be erased by the purge
         await forget(core, call.at(_SERVER), _tokens(wall))
-    traces = {wall.traces}
+    traces = {wall.traces, wall.inbox}
     if wall.user is None:  # any user's traces may quote shared records
         pages = core.pages(Reach(wall.traces.tenant, None), _EVERYTHING)
         traces |= {trace.scope.wall async for page in pages for trace in page}
@@ -97,7 +100,11 @@ async def _deleted(core: Core, call: Call, wall: Wall) -> Counter[str]:
 
 async def _texts_of(core: Core, wall: Wall) -> list[str]:
     """Return texts that belong to a user: the name, ids, keys, and pieces of contents of the newest records."""
-    records = await core.store.select(Scope(*wall).reach(), _EVERYTHING, order="newest", limit=_RECORDS)
+    records = [
+        record
+        for reach in (wall.reach, wall.inbox.reach)
+        for record in await core.store.select(reach, _EVERYTHING, order="newest", limit=_RECORDS)
+    ]
     held = ((record.id, record.key or "", record.content.strip()[:_PIECE]) for record in records)
     texts = [wall.user or "", *(text for some in held for text in some)]
     return list(dict.fromkeys(text for text in texts if len(text.encode()) >= _SHORTEST))

@@ -23,7 +23,7 @@ from memorist.operations.calls import Call
 from memorist.operations.lines import BadLine, LoadReport
 from memorist.operations.requests import Named, Narrowed, Request
 from memorist.operations.table import OPERATIONS
-from memorist.records.origins import Door, TrustRules
+from memorist.records.origins import TrustRules
 from memorist.records.record import Kind, Record
 from memorist.records.scope import DEFAULT_TENANT, Scope
 from memorist.records.times import now
@@ -74,7 +74,7 @@ class RemoteEngine(Engine):
 
             reader, user = Reader(partial(_answer, self._connection, call)), call.scope.user
             return cast(T, await tell(reader, request, now, lambda record: self._trust.of(record.origin.authors, user)))
-        answer: T = await _answer(self._connection, call, _signed(request, call.door))
+        answer: T = await _answer(self._connection, call, _signed(request, call))
         return answer
 
 
@@ -83,11 +83,13 @@ def _answer(server: Connection, call: Call, request: Request[Any]) -> Awaitable[
     return answer(server, call, request)
 
 
-def _signed(request: Request[T], door: Door) -> Request[T]:
-    """Return a request that names the authors that the local door adds; the server's door adds only its own."""
+def _signed(request: Request[T], call: Call) -> Request[T]:
+    """Return a request that says what the server cannot know of the local door: its authors, and that an agent asks."""
+    door, given = call.door, cast(Any, request)
+    if door.proposes and isinstance(request, requests.Remember | requests.Revise | requests.Forget):
+        given = request = replace(given, proposed=True)
     if not door.always:
         return request
-    given: Any = request
     if isinstance(request, requests.Remember):
         return replace(given, records=tuple(replace(each, author=each.authors(door)) for each in request.records))
     if isinstance(request, requests.Restore):

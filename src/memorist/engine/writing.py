@@ -23,7 +23,7 @@ from memorist.stores.base import Put, Remove, Vector, Write
 from memorist.system.aside import aside
 
 _T = TypeVar("_T")
-_ATTEMPTS = 30
+ATTEMPTS = 30
 
 
 async def remember(core: Core, call: Call, request: requests.Remember) -> list[Record]:
@@ -46,7 +46,7 @@ async def remember(core: Core, call: Call, request: requests.Remember) -> list[R
         return batch.writes, stored
 
     reads = if_exists != "error" or any(draft.supersedes is not None or draft.derived_from for draft in drafts)
-    return await _write(core, call, prepare, _ATTEMPTS if reads else 1)
+    return await written(core, call, prepare, ATTEMPTS if reads else 1)
 
 
 async def revise(core: Core, call: Call, request: requests.Revise) -> Record:
@@ -91,10 +91,12 @@ async def _change(
         [vector] = [None] if same else await core.embed([new], [None])
         return [await core.put(new, action, vector, keep_index=same, source=source)], new
 
-    return await _write(core, call, prepare, 20 * _ATTEMPTS)  # only a concurrent change conflicts
+    return await written(core, call, prepare, 20 * ATTEMPTS)  # only a concurrent change conflicts
 
 
-async def _write(core: Core, call: Call, prepare: Callable[[], Awaitable[tuple[list[Write], _T]]], attempts: int) -> _T:
+async def written(
+    core: Core, call: Call, prepare: Callable[[], Awaitable[tuple[list[Write], _T]]], attempts: int
+) -> _T:
     """Write what `prepare` returns, and prepare again if another writer intervened; return its second value."""
     for turn in range(attempts):
         writes, result = await prepare()
@@ -112,7 +114,7 @@ async def _write(core: Core, call: Call, prepare: Callable[[], Awaitable[tuple[l
 async def forget(core: Core, call: Call, request: requests.Forget) -> int:
     """Delete the records that pass the filter, superseded ones included: all or none."""
     if request.derived:
-        return len(await _write(core, call, partial(forgetting, core, call, request), 20 * _ATTEMPTS))
+        return len(await written(core, call, partial(forgetting, core, call, request), 20 * ATTEMPTS))
     passing = core.filter(request, call.scope)
     return await core.store.remove(call.scope.wall, passing, at=core.clock(), source=request.source, act=call.act)
 

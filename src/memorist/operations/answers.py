@@ -1,4 +1,4 @@
-"""What the verbs `context`, `changes`, `purge` and `traces` return."""
+"""What the verbs `context`, `changes`, `purge`, `traces` and `inbox` return."""
 
 import hashlib
 import unicodedata
@@ -29,9 +29,9 @@ class Receipt:
 
     Attributes:
         statement: what is signed, as JSON has it; `signing.check` verifies it. "records" are the numbers by
-            kind, "tokens" and "traces" how many of these there were, "searched" the places where the user's texts were
-            searched for and how many were found, and "copies" says what else holds or may hold them. "elsewhere"
-            counts texts that records of others hold too.
+            kind, "tokens", "traces" and "proposals" how many of these there were, "searched" the places where the
+            user's texts were searched for and how many were found, and "copies" says what else holds or may hold them.
+            "elsewhere" counts texts that records of others hold too.
     """
 
     statement: Mapping[str, Any]
@@ -248,3 +248,48 @@ class TracePage(Plain):
 
     traces: Sequence[Trace]
     next: str | None = None
+
+
+_SHOWN = frozenset(("author", "content", "derived_from", "id", "kind", "key", "supersedes", "verified"))
+"""The fields of a proposal that are shown otherwise, or that whoever keeps it decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal(Plain):
+    """What an agent asks for, and the user has not decided yet.
+
+    Attributes:
+        id: what `keep` and `drop` take.
+        at: when the agent asked for it.
+        expires_at: until when it waits.
+        scope: in which scope.
+        verb: "remember", "revise" or "forget".
+        door: through which door it came: "mcp", or an adapter's name.
+        authors: who has a hand in it, by name.
+        content: the text to remember or to change to, or the beginnings of the texts to forget.
+        asked: the arguments of the verb, as JSON has them.
+        ids: the records that it would change, supersede or forget, or is drawn from.
+    """
+
+    id: str
+    at: datetime
+    expires_at: datetime | None
+    scope: Scope
+    verb: str
+    door: str
+    authors: tuple[str, ...]
+    content: str
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    ids: tuple[str, ...] = ()
+
+    @property
+    def drafts(self) -> Sequence[Mapping[str, Any]]:
+        """The fields of the records that it would store."""
+        found: Sequence[Mapping[str, Any]] = self.asked.get("records", ())
+        return found
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """What would be stored beside the text, by name: a cue, metadata, an expiry; of several records, all of it."""
+        given = self.drafts[0] if len(self.drafts) == 1 else {} if self.verb == "forget" else self.asked
+        return {name: value for name, value in given.items() if name not in _SHOWN and value}

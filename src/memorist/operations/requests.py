@@ -55,12 +55,15 @@ __all__ = [
     "Context",
     "Count",
     "Derived",
+    "Drop",
     "Find",
     "Forget",
     "Get",
     "History",
     "Id",
     "IfExists",
+    "Inbox",
+    "Keep",
     "Kinds",
     "Lookup",
     "Mode",
@@ -351,6 +354,7 @@ class Remember(Request[list[Record]]):
     embed: Annotated[Literal["now", "later", "behind"], read.one_of("now", "later", "behind")] = "now"
     """"later": they are found by their words alone until `Admin.reindex` gives them vectors; "behind": until the
     engine does so, which begins at once."""
+    proposed: Annotated[bool, read.flag] = False
 
 
 @_request
@@ -368,6 +372,7 @@ class Revise(Request[Record]):
     expires_at: Annotated[TimeLike | Unset | None, read.optional(read.expiry)] = UNSET
     source: Annotated[str | Unset | None, read.optional(read.text)] = UNSET
     author: Annotated[AuthorLike | None, read.authors] = None
+    proposed: Annotated[bool, read.flag] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -377,7 +382,7 @@ class Revise(Request[Record]):
 
     def changes(self) -> dict[str, Any]:
         """Return the fields to change, and their new values; None where there is to be none."""
-        names = [name for name in self.arguments() if name not in ("id", "author")]
+        names = [name for name in self.arguments() if name not in ("id", "author", "proposed")]
         given = {name: value for name in names if (value := getattr(self, name)) is not UNSET}
         return {
             name: {} if value is None and name in ("metadata", "payload") else value for name, value in given.items()
@@ -402,6 +407,7 @@ class Forget(Named[int]):
     _else = "; to delete everything of a scope there is purge"
     source: Annotated[str | None, read.text] = None
     derived: Annotated[bool, read.flag] = False
+    proposed: Annotated[bool, read.flag] = False
 
 
 @_request
@@ -590,6 +596,32 @@ class Traces(Request[results.TracePage]):
 @_request
 class Users(Request[dict[str | None, int]]):
     """Return the users of the tenant; see `Admin.users`."""
+
+
+# --- the inbox -----------------------------------------------------------------------------------------
+
+
+@_request
+class Inbox(Request[list[results.Proposal]]):
+    """Return what waits for the user's yes; see `Admin.inbox`."""
+
+
+@_request
+class Keep(Request[list[Record]]):
+    """Do what an agent asks for; see `Admin.keep`."""
+
+    writes = True
+    id: Annotated[str, read.handle]
+    content: Annotated[str | None, read.text] = None
+
+
+@_request
+class Drop(Request[results.Proposal]):
+    """Refuse what an agent asks for; see `Admin.drop`."""
+
+    writes = True
+    id: Annotated[str, read.handle]
+    undo: Annotated[bool, read.flag] = False
 
 
 # --- upkeep --------------------------------------------------------------------------------------------

@@ -101,6 +101,7 @@ class Door:
             others also get `author`.
         traced: whether traces are kept of what comes through it.
         always: authors that are added to every record, whoever is named.
+        proposes: whether an agent asks here, so that what it asks for waits for the user where the settings say so.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Door:
     claims: Author = ~NOBODY
     traced: bool = True
     always: Author = NOBODY
+    proposes: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -118,7 +120,8 @@ class Door:
         """Return this door inside another: only authors that both doors allow may be named."""
         claims = self.claims & outer.claims
         author = self.author if self.author in claims else outer.author
-        return Door(self.name, author, claims, self.traced and outer.traced, self.always | outer.always)
+        always, proposes = self.always | outer.always, self.proposes or outer.proposes
+        return Door(self.name, author, claims, self.traced and outer.traced, always, proposes)
 
     def named(self, author: AuthorLike) -> Author:
         """Return the authors that a caller names.
@@ -144,7 +147,7 @@ HOOK = Door("hook", claims=~Author.OPERATOR)
 IMPORT = Door("import", Author.IMPORT, ~Author.OPERATOR, always=Author.IMPORT)
 CONSOLE = Door("console", claims=~Author.OPERATOR, traced=False)
 OPERATOR_CONSOLE = Door("console", Author.OPERATOR, traced=False)
-MCP = Door("mcp", Author.ASSISTANT, ~(Author.USER | Author.OPERATOR))
+MCP = Door("mcp", Author.ASSISTANT, ~(Author.USER | Author.OPERATOR), proposes=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

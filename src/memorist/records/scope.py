@@ -7,13 +7,15 @@ from typing import ClassVar, NamedTuple
 
 from memorist.errors import InvalidInputError, ScopeError
 
-__all__ = ["DEFAULT_TENANT", "SERVER_TENANT", "TRACES_PREFIX", "Reach", "Scope", "Wall", "checked_name"]
+__all__ = ["DEFAULT_TENANT", "INBOX_PREFIX", "SERVER_TENANT", "TRACES_PREFIX", "Reach", "Scope", "Wall", "checked_name"]
 
 DEFAULT_TENANT = "default"
 SERVER_TENANT = "memorist:server"
 """Where a server keeps what is its own, tokens included; no request gets there."""
 TRACES_PREFIX = "memorist:traces:"
 """With a tenant's name behind it: where the traces of that tenant's users are kept; no request gets there."""
+INBOX_PREFIX = "memorist:inbox:"
+"""With a tenant's name behind it: where what agents ask for waits for that tenant's users; no request gets there."""
 MAX_NAME = 512
 """Longest tenant, user, agent or session, in characters: they are part of every index."""
 
@@ -33,6 +35,11 @@ class Wall(NamedTuple):
     def traces(self) -> "Wall":
         """The wall that the traces of this one's user are behind."""
         return Wall(TRACES_PREFIX + self.tenant, self.user)
+
+    @property
+    def inbox(self) -> "Wall":
+        """The wall behind which waits what agents ask for in this one."""
+        return Wall(INBOX_PREFIX + self.tenant, self.user)
 
 
 class Reach(NamedTuple):

@@ -19,7 +19,7 @@ from typing import Any
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError, shown
 from memorist.memory import Memory
 from memorist.records.record import Kind, Record
-from memorist.records.scope import DEFAULT_TENANT, SERVER_TENANT, TRACES_PREFIX, Scope
+from memorist.records.scope import DEFAULT_TENANT, INBOX_PREFIX, SERVER_TENANT, TRACES_PREFIX, Scope
 from memorist.records.times import TimeLike, iso, parse_expiry, parse_time
 
 __all__ = ["Grant", "Right", "Token", "Tokens", "UnauthorizedError"]
@@ -95,7 +95,7 @@ class Grant:
             raise ScopeError("the token is of another tenant than the one named")
         if self.user is not None and scope.user != bound.user:
             raise ScopeError("the token is of another user than the one named")
-        if scope.tenant == SERVER_TENANT or scope.tenant.startswith(TRACES_PREFIX):
+        if scope.tenant == SERVER_TENANT or scope.tenant.startswith((INBOX_PREFIX, TRACES_PREFIX)):
             raise ScopeError(f"the tenant {shown(scope.tenant)} is the server's own")
         return scope
 

@@ -16,6 +16,7 @@ from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
 from memorist import Kind, Memory, sync
 from memorist.adapters.claude import MemoristAsyncMemoryTool, MemoristMemoryTool
+from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
 
@@ -159,6 +160,22 @@ async def test_a_file_is_a_note_with_versions_behind_a_wall(alice: Memory, bob: 
 async def test_a_path_that_no_key_can_hold_is_told_to_the_model(alice: Memory, path: str) -> None:
     with pytest.raises(ToolError, match="key"):
         await MemoristAsyncMemoryTool(alice).call(create(path))
+
+
+async def test_what_it_would_write_waits_for_the_users_yes(tmp_path: Path) -> None:
+    async with Memory.open(tmp_path / "memory.db", embedder=HashEmbedder(), confirm=True) as memory:
+        tool = MemoristAsyncMemoryTool(memory)
+        for command in (
+            create(A, LINES),
+            replace(A, "two", "2"),
+            rename(A, "/memories/b.txt"),
+            delete("/memories/b.txt"),
+        ):
+            for _ in range(2):
+                assert "waits for the user's yes" in await tool.call(command)
+            [proposal] = await memory.admin.inbox()
+            await memory.admin.keep(proposal.id)
+        assert await memory.count() == 0 and "2\nthree" in proposal.content
 
 
 async def test_a_file_is_no_folder(alice: Memory) -> None:

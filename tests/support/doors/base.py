@@ -69,6 +69,11 @@ def drawn(plain: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**each, "source": how} for how in ("alone", "partly") for each in plain[how]]
 
 
+def proposed(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return a proposal as JSON in the form of a record: what is asked, and its text."""
+    return {"id": plain["id"], "kind": plain["verb"], "content": plain["content"]}
+
+
 def logged(plain: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return entries of the audit log as JSON in the form of records: the verb, and what it did."""
     return [{"id": each["verb"], "content": str(each["records"])} for each in plain]

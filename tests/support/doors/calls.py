@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from doors.files import FILES, TRANSCRIPTS
+from inside import proposal_of
 
 USERS = [
     None, "alice", "bob", "Jos\xe9", "Jose\u0301", "Jos\xe8", " alice", "alice ", "", " ", "a\nb", "ali\u200bce",
@@ -82,6 +83,7 @@ _narrowing = {
     "kind": st.sampled_from(KINDS), "where": st.sampled_from(WHERE), "since": _times, "until": _times,
     "session": st.sampled_from(["s1", "", " s", "a\nb", 5]),
 }  # fmt: skip
+_proposals = st.sampled_from([*map(proposal_of, TEXTS[:4]), "x1"])
 _RULES: list[Any] = [
     [], [{"keep": "forever"}], [{"keep": "36500d", "kind": "note"}], [{"keep": "1d", "kind": ["note", "fact"]}],
     [{"keep": "90d", "session": "s1"}, {"keep": "forever", "where": {"a": 1}}], [{"keep": "soon"}], [{"kind": "note"}],
@@ -124,6 +126,10 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "verify_audit": ({}, {}),
     "import": ({"file": st.sampled_from(sorted(FILES))}, {}),
     "hook": ({"transcript": st.sampled_from(sorted(TRANSCRIPTS))}, {}),
+    "propose": ({"content": st.sampled_from(TEXTS)}, {}),
+    "inbox": ({}, {}),
+    "keep": ({"id": _proposals}, {"content": st.sampled_from([*TEXTS, None])}),
+    "drop": ({"id": _proposals}, {"undo": _flags}),
     "purge": ({}, {"shared": st.sampled_from([True, False]), "dry_run": st.sampled_from([True, False])}),
 }  # fmt: skip
 
@@ -143,6 +149,23 @@ CHANGED = [
 ]
 CHANGED += [Call("changes", "alice", {}), Call("changes", "bob", {}), Call("changes", "alice", {"until": "2024-05-31"})]
 """A state changed, for one user, on a day."""
+_TEA = {"id": proposal_of("Likes tea")}
+PROPOSED = [
+    Call("propose", "alice", {"content": "Likes tea"}),
+    Call("drop", "alice", _TEA),
+    Call("propose", "alice", {"content": "Likes tea"}),
+    Call("inbox", "alice", {}),
+    Call("drop", "alice", {**_TEA, "undo": True}),
+    Call("inbox", "alice", {}),
+    Call("keep", "bob", _TEA),
+    Call("keep", "alice", {**_TEA, "content": "Likes green tea"}),
+    Call("keep", "alice", _TEA),
+    Call("recent", "alice", {}),
+    Call("propose", "alice", {"content": "Likes tea"}),
+    Call("purge", "alice", {}),
+    Call("inbox", "alice", {}),
+]
+"""An agent asks, and the user drops it, takes that back, and keeps it in other words."""
 WHOLE = ("retain", "retention", "sweep", "checkpoint", "verify_audit")
 """The verbs that are refused behind a user's wall."""
 

@@ -15,6 +15,8 @@ class Player:
         self.tenant = tenant
         self.shows = shows
         self.stored: list[str] = []
+        self.kept: set[str] = set()
+        """Those of them that an agent asked for: each happened when it did, so at another time behind each door."""
 
     async def play(self, call: Call) -> Any:
         arguments = {name: self._named(value) for name, value in call.arguments.items()}
@@ -24,8 +26,11 @@ class Player:
             return refused
         if call.verb in FILED:
             return answer, await self.door.left(self.tenant)
-        if call.verb == "remember" and answer["id"] not in self.stored:
-            self.stored.append(answer["id"])
+        for stored in [answer] if call.verb == "remember" else answer if call.verb == "keep" else ():
+            if stored["id"] not in self.stored:
+                self.stored.append(stored["id"])
+            if call.verb == "keep":
+                self.kept.add(stored["id"])
         if call.verb == "history":
             return [each["action"] for each in answer]
         if call.verb == "recall":  # what scores alike may come in any order
@@ -43,6 +48,8 @@ class Player:
         if not isinstance(answer, Mapping) or "id" not in answer:
             return answer
         seen = {name: answer[name] for name in self.shows if answer.get(name) not in (None, {}, False)}
+        if answer["id"] in self.kept:
+            seen.pop("happened_at", None)
         return seen | {"id": self.stored.index(answer["id"]) if answer["id"] in self.stored else answer["id"]}
 
 

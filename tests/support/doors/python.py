@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from doors.base import Door, Refused, changed, drawn, logged, refusing, sourced, traced
+from doors.base import Door, Refused, changed, drawn, logged, proposed, refusing, sourced, traced
 from doors.calls import FILED, VERBS, Call
 from doors.files import FILES, ME, TRANSCRIPTS, kept, written
 from memorist import imports, sync
@@ -21,7 +21,7 @@ from memorist.files.transcripts import read_transcript
 from memorist.imports import Options
 from memorist.imports.sync import load
 from memorist.memory import Memory
-from memorist.operations.answers import Derived, Provenance, Receipt, ReplacementPage, TracePage
+from memorist.operations.answers import Derived, Proposal, Provenance, Receipt, ReplacementPage, TracePage
 from memorist.records.origins import HOOK
 from memorist.records.record import Change, Hit, Page, Record
 from memorist.records.retention import RetentionReport, Rule
@@ -44,6 +44,8 @@ def plain(answer: Any) -> Any:
         return drawn(answer.to_dict())
     if isinstance(answer, ReplacementPage):
         return changed(answer.to_dict())
+    if isinstance(answer, Proposal):
+        return proposed(answer.to_dict())
     if isinstance(answer, Receipt):
         return answer.purged
     if isinstance(answer, Page):
@@ -56,6 +58,8 @@ def plain(answer: Any) -> Any:
 def asked(memory: Any, call: Call) -> Any:
     """Make a call in Python, async or blocking."""
     arguments = dict(call.arguments)
+    if call.verb == "propose":
+        return memory.remember(**arguments, proposed=True)
     verb = getattr(memory if hasattr(memory, call.verb) else memory.admin, call.verb)
     if call.verb in ("forget", "derived"):
         return verb(arguments.pop("id"), **arguments)
@@ -115,7 +119,7 @@ class Blocking(Door):
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Door]:
         self.blocking = await anyio.to_thread.run_sync(
-            lambda: sync.Memory.open(self.path.with_suffix(".sync"), embedder=HashEmbedder())
+            lambda: sync.Memory.open(self.path.with_suffix(".sync"), embedder=HashEmbedder(), confirm=True)
         )
         yield self
         await anyio.to_thread.run_sync(self.blocking.close)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from doors.base import Door, Refused, changed, drawn, family_of, logged, sourced, traced
+from doors.base import Door, Refused, changed, drawn, family_of, logged, proposed, sourced, traced
 from doors.calls import FILED, VERBS, Call
 from memorist.serve.app import create_app
 
@@ -29,6 +29,9 @@ class Rest(Door):
         "derived",
         "retain",
         "retention",
+        "propose",
+        "keep",
+        "drop",
     )
 
     verbs = tuple(verb for verb in VERBS if verb not in ("verify_audit", *FILED))
@@ -65,6 +68,10 @@ class Rest(Door):
         query |= {name: body.pop(name) for name in self.queried(call)}
         if call.verb == "remember":
             path, body = "/v1/records", {"records": [body]}
+        elif call.verb == "propose":
+            path, body = "/v1/records", {"records": [body], "proposed": True}
+        elif call.verb in ("keep", "drop"):
+            path = f"/v1/inbox/{body.pop('id')}/{call.verb}"
         elif call.verb in ("forget", "derived"):
             body["ids"] = [body.pop("id")]
         elif call.verb in ("get", "history", "why", "revise", "rate"):
@@ -73,8 +80,8 @@ class Rest(Door):
             method = {"revise": "PATCH", "rate": "PUT"}.get(call.verb, "GET")
         elif call.verb == "lookup" or (call.verb == "browse" and "where" not in body):
             method, path = "GET", "/v1/lookup" if call.verb == "lookup" else "/v1/records"
-        elif call.verb in ("audit", "checkpoint"):
-            method, path = "GET", "/v1/audit" if call.verb == "audit" else "/v1/audit/checkpoint"
+        elif call.verb in ("audit", "checkpoint", "inbox"):
+            method, path = "GET", {"checkpoint": "/v1/audit/checkpoint"}.get(call.verb, path)
         elif call.verb == "retain":
             method, path = "PUT", "/v1/retention"
         encoded = "&".join(f"{name}={_as_query(value)}" for name, value in query.items())
@@ -83,11 +90,13 @@ class Rest(Door):
             method, f"{path}?{encoded}", content=content, headers=[(b"content-type", b"application/json"), *headers]
         )
         told = answer.json()
-        if answer.status_code >= 400:
+        if answer.status_code >= 400 or answer.status_code == 202:
             assert answer.status_code < 500, told
             raise Refused(family_of(told["error"]))
         if call.verb == "remember":
             return told["records"][0]
+        if call.verb in ("drop", "inbox"):
+            return proposed(told) if call.verb == "drop" else [proposed(each) for each in told["proposals"]]
         if call.verb == "recall":
             return [hit["record"] for hit in told["hits"]]
         if call.verb == "changes":

@@ -17,7 +17,8 @@ from anthropic.types.beta import (
 
 from memorist.adapters.claude.files import MemoryFiles
 from memorist.adapters.turns import behind
-from memorist.errors import InvalidInputError
+from memorist.agents.core_tools import proposing
+from memorist.errors import InvalidInputError, WaitingError
 from memorist.memory import Memory
 from memorist.twin import Twin, blocking_method
 
@@ -27,13 +28,16 @@ class _OnFiles:
 
     def __init__(self, memory: Memory | Twin, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)  # type: ignore[call-arg]  # of Anthropic's class
-        self._files = MemoryFiles(behind(memory, "claude"))
+        self._files = MemoryFiles(proposing(behind(memory, "claude")))
 
 
 async def _told(command: Coroutine[Any, Any, str]) -> str:
-    """Return a command's text; raise what the memory refuses as a ToolError, which the model sees."""
+    """Return a command's text, or that it waits for the user's yes; raise what the memory refuses as a ToolError, which
+    the model sees."""
     try:
         return await command
+    except WaitingError as waiting:
+        return str(waiting)
     except InvalidInputError as error:
         raise ToolError(str(error)) from error
 

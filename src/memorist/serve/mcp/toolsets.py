@@ -53,6 +53,8 @@ async def call_tool(access: Access, params: CallToolRequestParams, tools: ToolSe
         return _failed(FAILED)
     if not result.success:
         return _failed(result.error or FAILED)
+    if tools == "all" and isinstance(result.data, str):  # it waits for the user's yes; a success has the tool's form
+        return _failed(result.data)
     # Gemini CLI takes any text that is JSON as structured content, which may only be an object
     data = {"hits": result.data} if isinstance(result.data, list) else result.data
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)

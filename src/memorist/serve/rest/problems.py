@@ -34,6 +34,7 @@ STATUS: dict[type[Exception], int] = {
     errors.ScopeError: 403,
     errors.NotFoundError: 404,
     errors.ConflictError: 409,
+    errors.WaitingError: 202,
     errors.ClosedError: 503,
     errors.StoreError: 500,
     errors.StoreBusyError: 503,
@@ -49,10 +50,10 @@ STATUS: dict[type[Exception], int] = {
     errors.MemoristError: 500,
 }
 _TITLES = {
-    400: "Malformed request", 401: "No valid token", 403: "Not allowed", 404: "Not found", 405: "Wrong method",
-    408: "Too slow", 409: "Conflict", 413: "Too large", 415: "Wrong media type", 422: "Invalid input",
-    429: "Too many requests", 500: "Failed",
-    501: "Not installed", 502: "Embedder failed", 503: "Not available now", 504: "Took too long", 507: "Disk full",
+    202: "Waits for the user's yes", 400: "Malformed request", 401: "No valid token", 403: "Not allowed",
+    404: "Not found", 405: "Wrong method", 408: "Too slow", 409: "Conflict", 413: "Too large",
+    415: "Wrong media type", 422: "Invalid input", 429: "Too many requests", 500: "Failed", 501: "Not installed",
+    502: "Embedder failed", 503: "Not available now", 504: "Took too long", 507: "Disk full",
 }  # fmt: skip
 _OF_STATUS = {
     400: "FormatError",
@@ -65,6 +66,7 @@ _OF_STATUS = {
 
 
 _DESCRIPTIONS = {
+    202: "It waits in the inbox for the user's yes.",
     400: "The body is not JSON.",
     401: "No token, or one that does not hold.",
     403: "The token does not allow it.",

@@ -1,4 +1,4 @@
-"""Routes that take a filter: recall, recent, browse, count, changes, forget; and the users of a tenant."""
+"""Routes that take a filter: recall, recent, browse, count, changes, forget; the inbox; and the users of a tenant."""
 
 from fastapi.responses import JSONResponse
 
@@ -15,10 +15,11 @@ router = router_of("search")
 add_plain(
     router, requests.Recall, requests.Context, requests.Recent, requests.Browse, requests.Count, requests.Traces,
     requests.Changes, requests.Find, requests.Vectors, requests.Derived, requests.Users,
+    requests.Inbox, requests.Keep, requests.Drop,
 )  # fmt: skip
 
 
-@router.post("/forget", response_model=models.answer_to(requests.Forget), **takes(requests.Forget, 409))
+@router.post("/forget", response_model=models.answer_to(requests.Forget), **takes(requests.Forget, 202, 409))
 async def forget(access: Writer, body: Body) -> JSONResponse:
     """Delete the records named that pass the filter, or all that pass it; superseded ones too."""
     return await forgotten(access, await asked(requests.Forget, body), body)

@@ -27,7 +27,7 @@ Id = Annotated[str, Path(description=ID)]
 add_plain(router, requests.Get, requests.History, requests.Why, requests.Lookup)
 
 
-@router.post("/records", status_code=201, response_model=models.Records, **takes(requests.Remember, 404, 409))
+@router.post("/records", status_code=201, response_model=models.Records, **takes(requests.Remember, 202, 404, 409))
 async def remember(access: Writer, body: Body) -> JSONResponse:
     """Store records: all of them or none. On disk when it returns; in the order given."""
     request = await asked(requests.Remember, body)
@@ -80,7 +80,9 @@ async def list_records(access: Reader, request: Request) -> JSONResponse:
     return await answered(page.to_dict, page)
 
 
-@router.patch("/records/{id}", response_model=models.answer_to(requests.Revise), **takes(requests.Revise, 404, 409))
+@router.patch(
+    "/records/{id}", response_model=models.answer_to(requests.Revise), **takes(requests.Revise, 202, 404, 409)
+)
 async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Change the fields given; the record as it was stays in its history."""
     request = await asked(requests.Revise, body, id=unquoted(id))
@@ -98,7 +100,7 @@ async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
 @router.delete(
     "/records/{id}",
     response_model=models.answer_to(requests.Forget),
-    responses=problems(409),
+    responses=problems(202, 409),
     openapi_extra=takes_in_query(requests.Forget, "source", "derived"),
 )
 async def forget_one(access: Writer, id: Id, request: Request) -> JSONResponse:

@@ -1,0 +1,350 @@
+"""The inbox: what agents ask for waits, where the settings say `confirm`, until the user keeps or drops it.
+
+A proposal is a request that was not carried out: a record behind a wall of its own, `Wall.inbox`, whose tenant no
+request can name. So it is swept, backed up, encrypted and purged like other records, in every store, and no verb on the
+user's records sees it. It quotes the records that it would change, and is removed together with the first of them.
+
+Its `state` is decided by one write, of which the store lets one of several succeed: from "waiting" to "keeping" or
+"dropped". What is "keeping" is carried out, which twice does no more than once, and then removed. So a process that is
+killed in between leaves a proposal that can be kept again. A dropped one leaves a mark, a hash of what was asked, by
+which the same is refused later.
+"""
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from shlex import quote
+from typing import Any, TypeAlias, TypeGuard
+
+from memorist.engine.core import Core
+from memorist.engine.writing import ATTEMPTS, forget, remember, revise, written
+from memorist.errors import (
+    ConflictError,
+    InvalidInputError,
+    MemoristError,
+    NotFoundError,
+    ScopeError,
+    WaitingError,
+    shown,
+)
+from memorist.operations import requests
+from memorist.operations.answers import Proposal
+from memorist.operations.calls import Call
+from memorist.operations.requests import Request
+from memorist.records.codec import plain
+from memorist.records.filters import make_filter
+from memorist.records.origins import NOBODY, Author, Door, joined, parse_authors
+from memorist.records.record import Action, Draft, Kind, Record
+from memorist.records.scope import INBOX_PREFIX, Scope
+from memorist.records.times import parse_expiry
+from memorist.stores.base import Remove, Write
+from memorist.system.aside import aside
+
+Change: TypeAlias = requests.Remember | requests.Revise | requests.Forget
+_VERBS: Mapping[str, type[Change]] = {each.verb: each for each in (requests.Remember, requests.Revise, requests.Forget)}
+_MOST = 100
+_LONGEST = 20_000
+"""Characters of a proposal, as JSON: what people are asked to read."""
+_EXCERPT = 200
+_KEPT = timedelta(days=90)
+_UNDOABLE = timedelta(minutes=2)
+_MARK = "dropped/"
+_DROPPED = "the user dropped this; it is not done, and is not to be asked for again"
+
+
+def waits(request: Request[Any], core: Core, call: Call) -> TypeGuard[Change]:
+    """Return whether a request waits for the user's yes."""
+    return core.settings.confirm and isinstance(request, Change) and (request.proposed or call.door.proposes)
+
+
+async def propose(core: Core, call: Call, request: Change) -> Any:
+    """Store a request, to be carried out when the user says yes; answer one that changes nothing.
+
+    Raises:
+        WaitingError: it waits.
+        InvalidInputError: it is wrong, or too long to be read by people; the user has dropped the same; too much waits.
+        ConflictError: an id is taken.
+    """
+    asked, content, authors, about = await _SETTLE[type(request)](core, call, replace(request, proposed=False))
+    if not content:
+        return [] if isinstance(asked, requests.Remember) else 0
+    payload = {"verb": request.verb, "asked": asked.given(), "ids": about, "door": call.door.name, "state": "waiting"}
+    if (size := len(json.dumps(payload, ensure_ascii=False))) > _LONGEST:
+        raise InvalidInputError(f"what waits for the user's yes has {_LONGEST:,} characters at most; this has {size:,}")
+    scope, id = _inbox(call.scope), _fingerprint(call.scope, request)
+    draft = Draft(
+        content=content, kind=Kind.TOPIC, id=id, payload=payload, author=authors, expires_at=_KEPT.total_seconds()
+    )
+    [record] = await aside(lambda: core.stamp([draft], replace(call, scope=scope, door=Door(call.door.name))), draft)
+    there = await core.store.get(scope.wall, [id, _MARK + id])
+    if any(each.payload["state"] == "dropped" for each in there):
+        raise InvalidInputError(_DROPPED)
+    if not there:
+        chosen = make_filter(payload={"state": {"$in": ["waiting", "keeping"]}})
+        if await core.store.count(scope.wall.reach, chosen) >= _MOST:
+            raise InvalidInputError(f"{_MOST} proposals wait for the user's yes already; nothing more is taken before")
+        quotes = frozenset((call.scope.wall, each) for each in about)
+        put = await core.put(record, Action.REMEMBERED, None, quotes=quotes)
+        try:
+            await core.store.write(scope.wall, [put], act=call.act)
+        except ConflictError:
+            if not await core.store.get(scope.wall, [id]):  # else the same was asked for at the same time
+                raise
+    whose = "" if scope.user is None else f" --user {quote(scope.user)}"
+    raise WaitingError(
+        f"not done yet: it waits for the user's yes, as {id}. The user decides, with `memorist inbox{whose}`"
+    )
+
+
+_Settled: TypeAlias = tuple[Change, str, Author, list[str]]
+"""A request that means the same later, its text for people, its authors, and the ids that it is about."""
+
+
+async def _to_remember(core: Core, call: Call, asked: requests.Remember) -> _Settled:
+    records = await aside(lambda: core.stamp(asked.records, call), asked.records)
+    drafts = tuple(
+        replace(draft, id=each.id, vector=None, expires_at=each.expires_at, author=each.origin.authors or None)
+        for draft, each in zip(asked.records, records, strict=True)
+    )
+    about = {id: None for draft in drafts for id in (draft.supersedes, *draft.derived_from) if isinstance(id, str)}
+    for id in about:
+        await _seen(core, call, id)
+    taken = await core.store.get(call.scope.wall, [str(each.id) for each in drafts])
+    if taken and asked.if_exists == "error":
+        raise ConflictError(f"the id {shown(taken[0].id)} is taken in this scope; choose another")
+    going = await core.store.get(call.scope.wall, asked.forgetting)
+    held = [
+        each
+        for draft in drafts
+        if draft.key is not None and asked.if_exists == "replace"
+        for each in await core.store.select(
+            call.scope.reach(), make_filter(kind=draft.kind, key=draft.key), order="newest", limit=1
+        )
+    ]
+    about |= {each.id: None for each in (*taken, *going, *held)}
+    authors = joined(each.origin.authors for each in records) or Author.ASSISTANT
+    text = "\n\n".join(each.content for each in records) or _excerpts(going)
+    return replace(asked, records=drafts), text, authors, list(about)
+
+
+async def _to_revise(core: Core, call: Call, asked: requests.Revise) -> _Settled:
+    old, changes = await _seen(core, call, str(asked.id)), asked.changes()
+    own = NOBODY if call.door.is_open else call.door.author
+    authors = own | (NOBODY if asked.author is None else call.door.named(asked.author)) or Author.ASSISTANT
+    if changes.get("expires_at") is not None:
+        changes["expires_at"] = parse_expiry(changes["expires_at"], core.clock())
+        asked = replace(asked, expires_at=changes["expires_at"])
+    new = await aside(lambda: core.changed(old, replace(old, **changes)), old, changes)
+    told = {name: plain(value) for name, value in changes.items()}
+    text = new.content if new.content != old.content else json.dumps(told, ensure_ascii=False, default=dict)
+    return replace(asked, author=authors), text, authors, [old.id]
+
+
+async def _to_forget(core: Core, call: Call, asked: requests.Forget) -> _Settled:
+    chosen = core.filter(asked, call.scope)
+    found = await core.store.select(call.scope.reach(), chosen, order="newest", limit=_MOST + 1)
+    if len(found) > _MOST:
+        raise InvalidInputError(f"an agent asks to forget {_MOST} records at most; narrow what you name")
+    if found:  # those that the user is shown, whatever passes later
+        ids = tuple(each.id for each in found)
+        asked = requests.Forget(ids=ids, source=asked.source, derived=asked.derived)
+    return asked, _excerpts(found), Author.ASSISTANT, list(asked.ids)
+
+
+def _excerpts(records: Sequence[Record]) -> str:
+    return "\n".join(each.content[:_EXCERPT] for each in records)
+
+
+_SETTLE: Mapping[type[Change], Callable[[Core, Call, Any], Awaitable[_Settled]]] = {
+    requests.Remember: _to_remember,
+    requests.Revise: _to_revise,
+    requests.Forget: _to_forget,
+}
+
+
+async def _seen(core: Core, call: Call, id: str) -> Record:
+    for found in await core.store.get(call.scope.wall, [id]):
+        if call.scope.sees(found.scope):
+            return found
+    raise NotFoundError(f"there is no record {shown(id)} in this scope")
+
+
+def _fingerprint(scope: Scope, request: Change) -> str:
+    """Return a hash that is the same for the same request, whatever ids its caller makes up."""
+    given = request.given()
+    drafts = [
+        {name: each for name, each in draft.items() if name not in ("id", "vector")}
+        for draft in given.pop("records", ())
+    ]
+    asked = [request.verb, scope.agent, scope.session, drafts, {**given, "proposed": True}]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=dict).encode()).hexdigest()[:32]
+
+
+def _inbox(scope: Scope) -> Scope:
+    return replace(scope, tenant=scope.wall.inbox.tenant)
+
+
+# --- what the user decides -----------------------------------------------------------------------------
+
+
+async def inbox(core: Core, call: Call, request: requests.Inbox) -> list[Proposal]:
+    """Return what waits, oldest first."""
+    return [_shown(each) for each in await _waiting(core, call)]
+
+
+async def _waiting(core: Core, call: Call) -> list[Record]:
+    chosen = make_filter(
+        payload={"state": {"$in": ["waiting", "keeping"]}}, agent=call.scope.agent, session=call.scope.session
+    )
+    return await core.store.select(call.scope.wall.inbox.reach, chosen, order="oldest", limit=2 * _MOST)
+
+
+def _shown(record: Record) -> Proposal:
+    payload = record.payload
+    return Proposal(
+        id=record.id, at=record.at, expires_at=record.expires_at, scope=_outside(record.scope), verb=payload["verb"],
+        door=payload["door"], authors=tuple(record.origin.authors.names), content=record.content,
+        asked=payload["asked"], ids=tuple(payload["ids"]),
+    )  # fmt: skip
+
+
+def _outside(scope: Scope) -> Scope:
+    return replace(scope, tenant=scope.tenant.removeprefix(INBOX_PREFIX))
+
+
+async def keep(core: Core, call: Call, request: requests.Keep) -> list[Record]:
+    """Carry out what waits, and return the records that it stored or changed."""
+    _refuse_agents(call)
+
+    async def claim() -> tuple[list[Write], Record]:
+        found = await _undecided(core, call, request.id)
+        if found.payload["state"] == "keeping":  # by another process, or one that was killed
+            if request.content not in (None, found.content):
+                raise ConflictError(f"{shown(request.id)} is being kept with another text; keep it, and change that")
+            return [], found
+        return await _moved(core, _reworded(found, request.content, call.door.author), "keeping")
+
+    claimed = await written(core, call.at(_inbox(call.scope)), claim, 20 * ATTEMPTS)
+    try:
+        records = await _carried_out(core, call, claimed)
+    except MemoristError:
+        writes, _ = await _moved(core, claimed, "waiting")
+        with suppress(ConflictError):  # it went with a record that was forgotten
+            await core.store.write(call.scope.wall.inbox, writes, act=call.act)
+        raise
+    done = Remove(claimed.id, Action.FORGOTTEN, core.clock(), version=claimed.version)
+    await core.store.write(call.scope.wall.inbox, [done], act=call.act)
+    return records
+
+
+async def drop(core: Core, call: Call, request: requests.Drop) -> Proposal:
+    """Refuse what waits, and the same later; or take that back."""
+    _refuse_agents(call)
+    mark = Draft(
+        content="dropped", kind=Kind.TOPIC, id=_MARK + request.id, payload={"state": "dropped"}, author=Author.USER,
+        expires_at=_KEPT.total_seconds(),
+    )  # fmt: skip
+    there = call.at(_inbox(call.scope))
+
+    async def decide() -> tuple[list[Write], Record]:
+        found = await _undecided(core, call, request.id, dropped=request.undo)
+        if found.payload["state"] == "keeping":
+            raise ConflictError(f"{shown(request.id)} is being kept; keep it, and forget what it stored")
+        if request.undo:
+            writes, moved = await _moved(core, found, "waiting")
+            return [*writes, Remove(_MARK + request.id, Action.FORGOTTEN, core.clock())], moved
+        writes, moved = await _moved(core, found, "dropped")
+        return [*writes, await core.put(core.stamp([mark], there)[0], Action.REMEMBERED, None)], moved
+
+    return _shown(await written(core, there, decide, 20 * ATTEMPTS))
+
+
+def _refuse_agents(call: Call) -> None:
+    if call.door.proposes:
+        raise ScopeError("what an agent asks for is decided by the user, with `memorist inbox`")
+
+
+async def _undecided(core: Core, call: Call, id: str, *, dropped: bool = False) -> Record:
+    """Return what waits, or what was dropped just now.
+
+    Raises:
+        NotFoundError: there is no such proposal, or it is decided.
+    """
+    for found in await core.store.get(call.scope.wall.inbox, [id]):
+        if (
+            call.scope.sees(found.scope)
+            and "verb" in found.payload
+            and (found.payload["state"] == "dropped") == dropped
+        ):
+            return found
+    raise NotFoundError(f"nothing with the id {shown(id)} {'was dropped just now' if dropped else 'waits'} here")
+
+
+async def _moved(core: Core, old: Record, state: str) -> tuple[list[Write], Record]:
+    """Return the write that gives a proposal another state, and the proposal as it is then."""
+    until = core.clock() + _UNDOABLE if state == "dropped" else old.created_at + _KEPT
+    new = core.changed(old, replace(old, payload={**old.payload, "state": state}, expires_at=until))
+    return [await core.put(new, Action.REVISED, None, keep_index=True)], new
+
+
+def _reworded(proposal: Record, content: str | None, by: Author) -> Record:
+    """Return a proposal with another text, whose authors are the agent and who changed it; with None, as it is."""
+    if content is None:
+        return proposal
+    asked = dict(proposal.payload["asked"])
+    drafts = asked.get("records", ())
+    if not content.strip():
+        raise InvalidInputError("content must not be blank; drop what is not to be kept")
+    if len(drafts) == 1:
+        asked["records"] = [_by({**drafts[0], "content": content}, by)]
+    elif "content" in asked:
+        asked = _by({**asked, "content": content}, by)
+    else:
+        raise InvalidInputError("there is not one text to change here; keep it or drop it")
+    return replace(proposal, content=content, payload={**proposal.payload, "asked": asked})
+
+
+def _by(fields: dict[str, Any], author: Author) -> dict[str, Any]:
+    return {**fields, "author": (parse_authors(fields.get("author") or author) | author).names}
+
+
+async def _carried_out(core: Core, call: Call, proposal: Record) -> list[Record]:
+    """Do what was asked, as whoever asked, unless it is done already."""
+    payload = proposal.payload
+    request = _VERBS[payload["verb"]].of(payload["asked"])
+    call = replace(call, scope=_outside(proposal.scope), door=Door(payload["door"]))
+    if isinstance(request, requests.Forget):
+        await forget(core, call, request)
+        return []
+    if isinstance(request, requests.Revise):
+        return [await revise(core, call, replace(request, verified=True))]
+    drafts = [replace(each, verified=True, happened_at=each.happened_at or proposal.at) for each in request.records]
+
+    async def stored() -> list[Record] | None:
+        there = await core.store.get(call.scope.wall, [str(each.id) for each in drafts])
+        return there if [each.content for each in there] == [each.content for each in drafts] else None
+
+    if request.if_exists != "replace" and (done := await stored()) is not None:
+        return done
+    try:
+        return await remember(core, call, replace(request, records=tuple(drafts), embed="now"))
+    except ConflictError:
+        if (done := await stored()) is None:  # else by another process, just now
+            raise
+        return done
+
+
+async def forget_all(core: Core, call: Call, request: requests.Forget) -> int:
+    """Forget the records that pass, and what waits to become such a record."""
+    passing, now, gone = core.filter(request, call.scope), core.clock(), list[Write]()
+    for each in await _waiting(core, call):
+        drafts = requests.Remember.of(each.payload["asked"]).records if each.payload["verb"] == "remember" else ()
+        scope, through = _outside(each.scope), Door(each.payload["door"])
+        if any(passing.matches(draft.to_record(scope, each.created_at, through), now) for draft in drafts):
+            gone.append(Remove(each.id, Action.FORGOTTEN, now))
+    if gone:
+        await core.store.write(call.scope.wall.inbox, gone, act=call.act)
+    return len(gone) + await forget(core, call, request)

@@ -1,0 +1,119 @@
+"""The inbox through REST, a remote memory, MCP and the console: an agent asks, and only the user decides."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from mcp import Client, MCPError
+
+from memorist.agents import memory_tools
+from memorist.errors import NotFoundError, ScopeError, WaitingError
+from memorist.memory import Memory
+from memorist.records.origins import Author
+from memorist.serve.app import create_app
+from memorist.serve.auth import Tokens
+from memorist.serve.mcp import Access, create_server
+from memorist.testing import HashEmbedder
+from servers import running
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def everyone(tmp_path: Path) -> AsyncIterator[Memory]:
+    async with Memory.open(tmp_path / "memory.db", embedder=HashEmbedder(), confirm=True) as memory:
+        yield memory
+
+
+@pytest.fixture
+async def site(everyone: Memory) -> AsyncIterator[str]:
+    async with running(create_app(everyone, open=True)) as url:
+        yield url
+
+
+async def test_an_agent_at_a_server_asks_and_the_user_decides_there(site: str, everyone: Memory) -> None:
+    async with Memory.connect(site, user="alice") as alice:
+        coffee = await alice.remember("Drinks coffee")
+        tools = memory_tools(alice)
+        for name, arguments in (
+            ("add_memory", {"content": "Lives in Oslo"}),
+            ("update_memory", {"id": coffee.id, "content": "Drinks tea"}),
+            ("delete_memory", {"id": coffee.id}),
+        ):
+            told = await tools.call(name, arguments)
+            assert told.success and "waits for the user's yes" in told.data
+        assert [each.content for each in await alice.recent()] == ["Drinks coffee"]
+        with pytest.raises(WaitingError, match=r"as [0-9a-f]{32}"):
+            await alice.remember("Likes milk", proposed=True)
+        note, revision, removal, milk = await alice.admin.inbox()
+        assert [note.verb, revision.verb, removal.verb] == ["remember", "revise", "forget"]
+        assert await everyone.scoped(user="alice").admin.inbox() == [note, revision, removal, milk]
+        [kept] = await alice.admin.keep(note.id, "Lives in Bergen")
+        assert (kept.content, kept.origin.authors) == ("Lives in Bergen", Author.ASSISTANT | Author.USER)
+        assert (await alice.admin.drop(removal.id)).content == "Drinks coffee"
+        assert (await alice.admin.drop(removal.id, undo=True)).id == removal.id
+        with pytest.raises(NotFoundError):
+            await alice.admin.keep(note.id)
+        async with Memory.connect(site, user="bob") as bob:
+            assert await bob.admin.inbox() == []
+            with pytest.raises(NotFoundError):
+                await bob.admin.keep(revision.id)
+
+
+async def test_a_request_by_http_that_waits_is_accepted_and_no_error(site: str) -> None:
+    async with httpx.AsyncClient(base_url=site, params={"user": "alice"}) as http:
+        for key in ({}, {"Idempotency-Key": "one"}, {"Idempotency-Key": "one"}):
+            body = {"records": [{"content": "Likes tea"}], "proposed": True}
+            answer = await http.post("/v1/records", json=body, headers=key)
+            assert (answer.status_code, answer.json()["error"]) == (202, "WaitingError")
+        [proposal] = (await http.get("/v1/inbox")).json()["proposals"]
+        assert (proposal["content"], proposal["user"]) == ("Likes tea", "alice")
+        answer = await http.post(f"/v1/inbox/{proposal['id']}/keep", json={})
+        assert [each["content"] for each in answer.json()["records"]] == ["Likes tea"]
+        assert (await http.post("/v1/inbox/none/drop", json={})).status_code == 404
+
+
+async def test_who_may_only_write_does_not_decide(everyone: Memory, client: Any, tokens: Tokens) -> None:
+    with pytest.raises(WaitingError):
+        await everyone.scoped(user="alice").remember("Likes tea", proposed=True)
+    secret, _ = await tokens.create("agent", user="alice", right="write")
+    http = await client(secret)
+    [proposal] = (await http.get("/v1/inbox")).json()["proposals"]
+    for path in ("keep", "drop"):
+        assert (await http.post(f"/v1/inbox/{proposal['id']}/{path}", json={})).status_code == 403
+    other, _ = await tokens.create("other", user="bob", right="admin")
+    assert (await (await client(other)).post(f"/v1/inbox/{proposal['id']}/keep", json={})).status_code == 404
+    with pytest.raises(ScopeError):
+        await tokens.create("x", tenant="memorist:inbox:default")
+
+
+@pytest.mark.parametrize("tools", ["core", "all"])
+async def test_no_tool_of_an_agent_decides_or_goes_round(everyone: Memory, tools: Any) -> None:
+    alice = everyone.scoped(user="alice")
+    coffee = await alice.remember("Drinks coffee")
+    async with Client(create_server(Access(alice), tools=tools)) as agent:
+        named = {each.name: each for each in (await agent.list_tools()).tools}
+        assert not [name for name in named if "inbox" in name or "keep" in name or "propos" in name]
+        calls: dict[str, dict[str, Any]] = {
+            "add_memory": {"content": "Likes tea"},
+            "update_memory": {"id": coffee.id, "content": "Drinks tea"},
+            "delete_memory": {"id": coffee.id},
+            "save_topic": {"topic": "user.drink", "value": "tea"},
+            "record_tool_use": {"tool": "brew", "arguments": {}},
+        }
+        asked = [name for name in calls if name in named]
+        for name in asked:
+            answer = await agent.call_tool(name, calls[name])
+            assert "not done yet: it waits for the user's yes" in answer.content[0].text  # type: ignore[union-attr]
+            assert answer.is_error == (tools == "all")  # there a success has the form that the tool promises
+        assert [each.content for each in await alice.recent()] == ["Drinks coffee"]
+        waiting = await alice.admin.inbox()
+        assert len(waiting) == len(asked) and {each.door for each in waiting} == {"mcp"}
+        for name in ("keep", "drop", "inbox"):
+            with pytest.raises(MCPError):
+                await agent.call_tool(name, {"id": waiting[0].id})
+        assert "Likes tea" not in str(await agent.call_tool("search_memories", {"query": "tea"}))
+        assert (await agent.call_tool("delete_memory", {"id": waiting[0].id})).is_error is False
+        assert await alice.admin.inbox() == waiting

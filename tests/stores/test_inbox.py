@@ -1,0 +1,399 @@
+"""The inbox in every store: what waits is nowhere else, and the user alone decides it, once."""
+
+import asyncio
+import json
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from children import ask_for_ever, finish, keep_when_told, start
+from clocks import MovedClock
+from inside import core_of
+from memorist.agents import memory_tools
+from memorist.config import Settings
+from memorist.engine import inbox as handlers
+from memorist.errors import (
+    ConflictError,
+    EmbedderUnavailableError,
+    InvalidInputError,
+    MemoristError,
+    NotFoundError,
+    ScopeError,
+    WaitingError,
+)
+from memorist.memory import Memory
+from memorist.operations.answers import Proposal
+from memorist.records.origins import CLI, MCP, Author
+from memorist.records.record import Kind
+from memorist.testing import HashEmbedder
+from opening import plain_only
+
+if TYPE_CHECKING:
+    from postgres_server import Server
+
+pytestmark = pytest.mark.anyio
+DAYS = 86400
+Open = Callable[..., Memory]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def reopen(request: pytest.FixtureRequest, tmp_path: Path, clock: MovedClock) -> Open:
+    """Return a function that opens the test's own store, where what agents ask for waits."""
+    url = str(tmp_path / "memory.db")
+    if request.param == "postgresql":
+        server: Server = request.getfixturevalue("server")
+        url = server.new_url()
+
+    def open_store(**given: Any) -> Memory:
+        settings = Settings(clock=clock)
+        return Memory.open(url, **{"embedder": HashEmbedder(), "settings": settings, "confirm": True, **given})
+
+    return open_store
+
+
+def agent(memory: Memory) -> Memory:
+    """Return a memory as an agent has it through MCP."""
+    return memory.through(MCP)
+
+
+async def asked(memory: Memory, content: str, **fields: Any) -> Proposal:
+    """Let an agent ask to remember a text, and return what waits then."""
+    with pytest.raises(WaitingError):
+        await agent(memory).remember(content, **fields)
+    return (await memory.admin.inbox())[-1]
+
+
+async def known(memory: Memory) -> list[object]:
+    """Return all that any verb tells of a memory's user."""
+    everyone, kinds = memory.unlabelled(), tuple(Kind)
+    records = (await everyone.browse(kind=kinds, superseded=True)).records
+    return [
+        [(each.id, each.content, each.version, each.superseded_by) for each in records],
+        [hit.record.id for hit in await everyone.recall("tea coffee Oslo", limit=50)],
+        (await everyone.context("tea coffee Oslo", min_confidence=0.0)).text,
+        await everyone.count(kind=kinds, superseded=True),
+        [line async for line in everyone.export()],
+        await everyone.topics.list(),
+        (await everyone.changes()).changes,
+        [each.id for each in await everyone.recent(50)],
+    ]  # fmt: skip
+
+
+async def test_nothing_waits_by_default(reopen: Open) -> None:
+    async with reopen(confirm=None) as memory:
+        assert (await memory_tools(memory).call("add_memory", {"content": "Likes tea"})).data.keys() == {"id"}
+        await agent(memory).remember("Likes milk", proposed=True)
+        assert await memory.count() == 2 and await memory.admin.inbox() == []
+        assert await core_of(memory).store.tenants() == ["default"]
+
+
+async def test_what_an_agent_asks_for_is_known_nowhere_until_it_is_kept(reopen: Open) -> None:
+    async with reopen() as memory:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        coffee = await alice.remember("Drinks coffee", kind="fact")
+        before = [await known(alice), await known(bob), await memory.admin.users()]
+        for asking in (
+            agent(alice).remember("Lives in Oslo"),
+            agent(alice).facts.add("Drinks tea", supersedes=coffee.id),
+            agent(alice).topics.set("user.drink", "tea"),
+            agent(alice).revise(coffee.id, content="Drinks tea"),
+            agent(alice).forget(coffee.id),
+            agent(alice).forget(kind="fact", derived=True),
+            alice.remember("Asked for by a program's own tool: tea", proposed=True),
+        ):
+            with pytest.raises(WaitingError, match="not done yet: it waits for the user's yes"):
+                await asking
+        assert [await known(alice), await known(bob), await memory.admin.users()] == before
+        waiting = await alice.admin.inbox()
+        assert [(each.verb, each.content) for each in waiting] == [
+            ("remember", "Lives in Oslo"), ("remember", "Drinks tea"), ("remember", "tea"), ("revise", "Drinks tea"),
+            ("forget", "Drinks coffee"), ("forget", "Drinks coffee"),
+            ("remember", "Asked for by a program's own tool: tea"),
+        ]  # fmt: skip
+        assert await bob.admin.inbox() == await memory.admin.inbox() == []
+        with pytest.raises(NotFoundError):
+            await bob.admin.keep(waiting[0].id)
+        for proposal in waiting:
+            assert await alice.get(proposal.id) is None and await alice.history(proposal.id) == []
+
+
+async def test_a_note_is_kept_as_the_agents_and_as_of_when_it_asked(reopen: Open, clock: MovedClock) -> None:
+    async with reopen() as memory:
+        alice = memory.scoped(user="alice", agent="cursor", session="monday")
+        proposal = await asked(alice, "Lives in Oslo", metadata={"a": 1}, expires_at=90 * DAYS)
+        assert (proposal.scope, proposal.door, proposal.authors) == (alice.scope, "mcp", ("assistant",))
+        clock.advance(3 * DAYS)
+        [kept] = await alice.admin.keep(proposal.id)
+        assert (kept.content, kept.verified, kept.scope, kept.metadata) == (
+            "Lives in Oslo",
+            True,
+            alice.scope,
+            {"a": 1},
+        )
+        assert (kept.origin.authors, kept.origin.door) == (Author.ASSISTANT, "mcp")
+        assert kept.happened_at == proposal.at < kept.created_at
+        assert kept.expires_at is not None and kept.expires_at < proposal.at + timedelta(days=90)
+        assert (await alice.recall("Where in Oslo?"))[0].record == kept
+        assert await alice.admin.inbox() == []
+
+
+async def test_what_the_user_changes_is_the_users_words(reopen: Open) -> None:
+    async with reopen() as memory:
+        proposal = await asked(memory, "Likes tea")
+        [kept] = await memory.through(CLI).admin.keep(proposal.id, "Likes green tea")
+        assert kept.content == "Likes green tea"
+        assert kept.origin.authors & ~Author.PEER == Author.ASSISTANT | Author.OPERATOR
+        proposal = await asked(memory, "Hates milk")
+        for wrong in ("", " "):
+            with pytest.raises(InvalidInputError, match="blank"):
+                await memory.admin.keep(proposal.id, wrong)
+        assert [each.content for each in await memory.admin.inbox()] == ["Hates milk"]
+        with pytest.raises(WaitingError):
+            await agent(memory).experiences.add("when it rains", "Take an umbrella", metadata={"a": 1})
+        assert (await memory.admin.inbox())[-1].details == {
+            "cue": "when it rains", "metadata": {"a": 1}, "payload": {"score": 1.0},
+        }  # fmt: skip
+        with pytest.raises(WaitingError):
+            await agent(memory).forget(kept.id)
+        with pytest.raises(InvalidInputError, match="not one text"):
+            await memory.admin.keep((await memory.admin.inbox())[-1].id, "Hates coffee")
+
+
+async def test_each_verb_is_done_when_it_is_kept(reopen: Open) -> None:
+    async with reopen() as memory:
+        coffee = await memory.facts.add("Drinks coffee")
+        await memory.topics.set("user.drink", "coffee")
+        tools = memory_tools(memory)
+        for name, arguments in (
+            ("add_memory", {"content": "tea", "topic": "user.drink"}),
+            ("update_memory", {"id": coffee.id, "content": "Drinks much coffee"}),
+        ):
+            told = await tools.call(name, arguments)
+            assert told.success and "memorist inbox" in told.data
+        with pytest.raises(WaitingError):
+            await agent(memory).facts.add("Drinks tea", supersedes=coffee.id)
+        topic, revision, fact = await memory.admin.inbox()
+        with pytest.raises(WaitingError):  # as Claude moves a file
+            await agent(memory).remember("Drinks coffee, black", id=coffee.id, kind="fact", if_exists="replace")
+        replacing = (await memory.admin.inbox())[-1]
+        assert (replacing.content, replacing.ids) == ("Drinks coffee, black", (coffee.id,))
+        [replaced] = await memory.admin.keep(replacing.id)
+        assert (replaced.id, replaced.content, replaced.version) == (coffee.id, "Drinks coffee, black", 2)
+        [old] = await memory.find(topic.ids)
+        assert old.content == "coffee"  # what the user is shown would be replaced
+        await memory.admin.keep(topic.id)
+        assert await memory.topics.get("user.drink") == "tea"
+        [revised] = await memory.admin.keep(revision.id)
+        assert (revised.content, revised.version, revised.verified) == ("Drinks much coffee", 3, True)
+        [newer] = await memory.admin.keep(fact.id)
+        assert [each.content for each in await memory.recent(kind="fact")] == ["Drinks tea"]
+        assert (await tools.call("delete_memory", {"id": newer.id})).success
+        [going] = await memory.admin.inbox()
+        assert await memory.admin.keep(going.id) == [] and await memory.get(newer.id) is None
+        assert (await tools.call("delete_memory", {"id": newer.id})).data == {"id": newer.id, "deleted": False}
+
+
+async def test_what_is_dropped_is_not_asked_again_for_a_while(reopen: Open, clock: MovedClock) -> None:
+    async with reopen() as memory:
+        proposal = await asked(memory, "Likes tea")
+        await memory.admin.drop(proposal.id)
+        assert await memory.admin.inbox() == []
+        for deciding in (memory.admin.keep(proposal.id), memory.admin.drop(proposal.id)):
+            with pytest.raises(NotFoundError):
+                await deciding
+        for _ in range(2):
+            with pytest.raises(InvalidInputError, match="the user dropped this"):
+                await agent(memory).remember("Likes tea", id="another")
+            clock.advance(1 * DAYS)
+            await memory.remember("Any write sweeps")
+        with pytest.raises(NotFoundError, match="dropped just now"):
+            await memory.admin.drop(proposal.id, undo=True)
+        assert await asked(memory, "Likes milk")
+        clock.advance(90 * DAYS)
+        assert await memory.admin.inbox() == []  # it waited long enough
+        assert (await asked(memory, "Likes tea")).content == "Likes tea"
+
+
+async def test_dropping_can_be_undone_for_two_minutes_and_then_its_text_is_gone(
+    reopen: Open, clock: MovedClock
+) -> None:
+    async with reopen() as memory:
+        proposal = await asked(memory, "Likes tea")
+        await memory.admin.drop(proposal.id)
+        await memory.admin.drop(proposal.id, undo=True)
+        assert [each.content for each in await memory.admin.inbox()] == ["Likes tea"]
+        await memory.admin.drop(proposal.id)
+        clock.advance(121)
+        await memory.remember("Any write sweeps")
+        store, wall = core_of(memory).store, memory.scope.wall.inbox
+        changes = await store.history(wall, proposal.id)
+        assert changes and not [each for each in changes if each.record is not None]
+        [mark] = await store.get(wall, [f"dropped/{proposal.id}"])
+        assert "tea" not in json.dumps(mark.to_dict())
+
+
+async def test_the_same_waits_once_and_there_is_a_limit(reopen: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with reopen() as memory:
+        alice = memory.scoped(user="alice")
+        await asyncio.gather(*(asked(alice, "Likes tea", id=f"x{n}") for n in range(5)))
+        assert len(await alice.admin.inbox()) == 1
+        monkeypatch.setattr(handlers, "_MOST", 4)
+        for n in range(3):
+            await asked(alice, f"Note {n}")
+        with pytest.raises(InvalidInputError, match="4 proposals wait for the user's yes already"):
+            await agent(alice).remember("Note 4")
+        assert await asked(memory.scoped(user="bob"), "Note 4")
+        await alice.admin.drop((await alice.admin.inbox())[0].id)
+        assert await asked(alice, "Note 4")
+        with pytest.raises(InvalidInputError, match="20,000 characters at most"):
+            await agent(memory).remember("x" * 20_001)
+
+
+async def test_what_is_wrong_is_told_at_once_and_does_not_wait(reopen: Open) -> None:
+    async with reopen() as memory:
+        mine = agent(memory)
+        await memory.remember("Drinks milk", id="taken")
+        for asking, error in (
+            (mine.remember(" "), InvalidInputError),
+            (mine.remember("Likes tea", author="user"), ScopeError),
+            (mine.facts.add("Drinks tea", supersedes="none"), NotFoundError),
+            (mine.remember("Drinks tea", derived_from="none"), NotFoundError),
+            (mine.revise("none", content="tea"), NotFoundError),
+            (mine.remember("Drinks tea", id="taken"), ConflictError),
+            (mine.revise("none"), InvalidInputError),
+        ):
+            with pytest.raises(error):
+                await asking
+        assert await mine.forget("none") == 0 and await mine.remember([]) == []
+        assert await memory.admin.inbox() == []
+
+
+async def test_no_agent_decides(reopen: Open) -> None:
+    async with reopen() as memory:
+        proposal = await asked(memory, "Likes tea")
+        for door in (agent(memory), memory.scoped(agent="x").through(MCP)):
+            for deciding in (
+                door.admin.keep(proposal.id),
+                door.admin.drop(proposal.id),
+                door.admin.drop(proposal.id, undo=True),
+            ):
+                with pytest.raises(ScopeError, match="decided by the user"):
+                    await deciding
+        assert [each.id for each in await memory.admin.inbox()] == [proposal.id]
+
+
+async def test_forgetting_and_purging_take_what_waits_along(reopen: Open) -> None:
+    async with reopen() as memory:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        secret = await alice.remember("Her secret is tea", session="monday")
+        with pytest.raises(WaitingError):
+            await agent(alice).revise(secret, content="Her secret is green tea")
+        await asked(alice.scoped(session="monday"), "Told on monday: tea")
+        await asked(alice, "Stays")
+        await asked(bob, "Stays too")
+        assert await alice.forget(session="monday") == 2
+        assert [each.content for each in await alice.admin.inbox()] == ["Stays"]
+        receipt = await alice.purge()
+        assert receipt.clean and receipt.statement["proposals"] == 1 and await alice.admin.inbox() == []
+        assert [each.content for each in await bob.admin.inbox()] == ["Stays too"]
+        assert f"memorist:inbox:{alice.scope.tenant}" in await core_of(memory).store.tenants()
+
+
+async def test_what_cannot_be_done_waits_on_and_can_be_dropped(reopen: Open) -> None:
+    class Failing(HashEmbedder):
+        fails = False
+
+        async def embed(self, *given: Any, **more: Any) -> Any:
+            if self.fails:
+                raise EmbedderUnavailableError("it is away")
+            return await super().embed(*given, **more)
+
+    embedder = Failing()
+    async with reopen(embedder=embedder) as memory:
+        old = await memory.facts.add("Drinks coffee")
+        with pytest.raises(WaitingError):
+            await agent(memory).facts.add("Drinks tea", supersedes=old.id)
+        [proposal] = await memory.admin.inbox()
+        embedder.fails = True
+        with pytest.raises(EmbedderUnavailableError):
+            await memory.admin.keep(proposal.id, "Drinks green tea")
+        embedder.fails = False
+        await memory.facts.add("Drinks milk", supersedes=old.id)
+        with pytest.raises(InvalidInputError, match="superseded already"):
+            await memory.admin.keep(proposal.id)
+        assert [each.content for each in await memory.admin.inbox()] == [
+            "Drinks green tea"
+        ]  # what was typed is not lost
+        await memory.admin.drop(proposal.id)
+        assert [each.content for each in await memory.recent(kind="fact")] == ["Drinks milk"]
+
+
+async def test_of_many_who_decide_at_once_one_does_and_one_record_is_stored(reopen: Open) -> None:
+    async with reopen() as memory, reopen() as other:
+        for turn in range(10):
+            proposal = await asked(memory, f"Note {turn}")
+            decided = await asyncio.gather(
+                memory.admin.keep(proposal.id), other.admin.drop(proposal.id), other.admin.keep(proposal.id),
+                memory.admin.keep(proposal.id), return_exceptions=True,
+            )  # fmt: skip
+            kept = [each for each in decided if isinstance(each, list)]
+            dropped = isinstance(decided[1], Proposal)
+            assert dropped == (not kept), decided
+            assert all(isinstance(each, list | Proposal | MemoristError) for each in decided)
+            stored = [each for each in await memory.recent(100) if each.content == f"Note {turn}"]
+            assert len(stored) == (0 if dropped else 1) and all(each == stored for each in kept)
+            assert await memory.admin.inbox() == []
+
+
+@pytest.mark.slow
+@plain_only
+async def test_two_processes_that_keep_at_once_store_one_record(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    async with Memory.open(path, embedder=HashEmbedder(), confirm=True) as memory:
+        proposals = [await asked(memory, f"Note {n}") for n in range(20)]
+        processes = [start(keep_when_told, path, *(each.id for each in proposals)) for _ in range(2)]
+        for process in processes:
+            assert process.stdout is not None and process.stdout.readline() == "open\n"
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        said = {line for process in processes for line in finish(process)}
+        stored = await memory.recent(100)
+        assert sorted(each.content for each in stored) == sorted(f"Note {n}" for n in range(20))
+        assert {each.id for each in stored} == said
+        assert {len(await memory.history(each)) for each in stored} == {1}
+
+
+@pytest.mark.slow
+@plain_only
+async def test_a_kill_between_asking_and_keeping_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+    path, chance = tmp_path / "memory.db", random.Random(3)
+    waiting, kept, dropped = set[str](), set[str](), set[str]()
+    for turn in range(6):
+        process = start(ask_for_ever, path, turn)
+        assert process.stdout is not None and process.stdout.readline() == "open\n"
+        said = [process.stdout.readline() for _ in range(chance.randrange(20, 60))]
+        process.kill()
+        said += process.stdout.readlines()
+        process.communicate()
+        for line in said:
+            if line.endswith("\n"):
+                word, text = line.rstrip("\n").split(" ", 1)
+                {"waits": waiting, "kept": kept, "dropped": dropped}[word].add(text)
+    async with Memory.open(path, embedder=HashEmbedder(), confirm=True) as memory:
+        left = {each.content: each for each in await memory.admin.inbox()}
+        stored = [each.content async for each in memory.iterate()]
+        assert len(stored) == len(set(stored)) and kept <= set(stored)
+        assert not dropped & (set(stored) | left.keys())
+        undecided = waiting - kept - dropped
+        assert len(undecided - left.keys() - set(stored)) <= 6  # one that was just being dropped, for each kill
+        for text, proposal in left.items():  # what was being kept is kept once, too
+            [record] = await memory.admin.keep(proposal.id)
+            assert record.content == text
+        stored = [each.content async for each in memory.iterate()]
+        assert len(stored) == len(set(stored))
