@@ -28,6 +28,9 @@ async def mcp(
         ),
     ] = None,
     read_only: Annotated[bool, Option("--read-only", help="Offer only the tools that change nothing.")] = False,
+    confirm: Annotated[
+        bool, Option("--confirm", help="Let what would be changed wait in the inbox for the user's yes.")
+    ] = False,
     tools: Tools = "core",
     http: Annotated[bool, Option("--http", help="Serve by HTTP, not over the standard streams.")] = False,
     host: Annotated[str, Option(help="With --http: the address to listen on.")] = "127.0.0.1",
@@ -59,14 +62,14 @@ async def mcp(
 
     if tools == "core" and session is not None:
         raise InvalidInputError("--session goes with --tools all; the core tools work across sessions")
-    right = Right.READ if read_only else Right.WRITE
+    right, settings = Right.READ if read_only else Right.WRITE, options.settings().with_given(confirm=confirm or None)
     if not http:
         scope = {"tenant": options.tenant, "user": user, "agent": agent, "session": session}
-        opening = Memory.open(settings=options.settings(), **scope)  # type: ignore[arg-type]
+        opening = Memory.open(settings=settings, **scope)  # type: ignore[arg-type]
         async with opening.through(CLI) as memory:
             await serve_stdio(Access(memory, right), tools=tools)
         return
-    async with Memory.open(settings=options.settings()).through(CLI) as memory:
+    async with Memory.open(settings=settings).through(CLI) as memory:
         gate = Gate(
             memory=memory,
             tenant=options.tenant,

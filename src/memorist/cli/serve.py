@@ -53,6 +53,10 @@ async def serve(
             help="Keep a trace of each recall and context for so long, as 7d: what was asked, given and missed.",
         ),
     ] = None,
+    confirm: Annotated[
+        bool,
+        Option("--confirm", help="Let what agents ask for by their tools wait in the inbox for the user's yes."),
+    ] = False,
     trust_proxy: Annotated[
         tuple[str, ...],
         Option(
@@ -102,7 +106,7 @@ async def serve(
     if log_format not in (None, "text", "json"):
         raise InvalidInputError(f"--log-format is text or json, not {log_format!r}")
     start_logging(cast(LogFormat | None, log_format))
-    settings = options.settings().with_given(keep_traces=keep_traces)
+    settings = options.settings().with_given(keep_traces=keep_traces, confirm=confirm or None)
     url, quotas = settings.url, Quotas(parse_limits(limit), counts=Counts(counts))
     alone = workers == 1 or inherited is not None
     if not alone and url == ":memory:":
@@ -129,6 +133,7 @@ async def serve(
                 "Store": shown_url(url),
                 "Embedder": shown_url(str(settings.embedder or "the one that comes with it")),
                 "Traces are kept for": in_words(float(settings.keep_traces)) if settings.keep_traces else "no time",
+                "What agents ask for": "waits in the inbox" if settings.confirm else "is done at once",
                 "Most requests at once": f"{concurrency:,}",
                 "Largest body": f"{body_mib:,} MiB",
                 "Largest import": f"{load_mib:,} MiB",

@@ -17,6 +17,7 @@ _MODULES: Mapping[str, str] = {
     "demo": "demo",
     "writing": "remember revise forget purge rate",
     "reading": "recall context recent browse get count history changes why",
+    "inbox": "inbox",
     "importing": "import imports load",
     "files": "export",
     "digest": "digest",

@@ -1,0 +1,129 @@
+"""The command that shows what agents ask for, and lets the user keep, change or drop it."""
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import click
+
+from memorist.cli.declaring import Argument, Option, command
+from memorist.cli.options import AsJson, User
+from memorist.cli.running import opened, tell_of_others, text_or_stdin
+from memorist.cli.showing import clean, counted, print_json, print_table
+from memorist.errors import MemoristError
+
+if TYPE_CHECKING:
+    from memorist.memory import Memory
+    from memorist.operations.answers import Proposal
+    from memorist.records.record import Record
+
+_KEYS = "k keep · c change · d drop · s skip · q quit"
+
+
+@command()
+async def inbox(
+    context: click.Context,
+    action: Annotated[
+        Literal["keep", "change", "drop"] | None, Argument(help="What to do with one: keep, change or drop.")
+    ] = None,
+    id: Annotated[str | None, Argument(help="Its id.")] = None,
+    text: Annotated[
+        str | None, Argument(parser=text_or_stdin, help="With change: the new text; - reads the standard input.")
+    ] = None,
+    user: User = None,
+    undo: Annotated[bool, Option("--undo", help="With drop: let it wait again, within two minutes.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Decide what agents may remember. At a terminal, one key keeps, changes or drops each.
+
+    Nothing waits unless the settings say `confirm`, or MEMORIST_CONFIRM does.
+    """
+    if action is not None and id is None:
+        raise click.UsageError(f"name one: memorist inbox {action} ID")
+    if (text is None) == (action == "change") or (undo and action != "drop"):
+        raise click.UsageError("a text goes with change, and --undo with drop")
+    async with opened(context, user) as memory:
+        if action == "drop":
+            dropped = await memory.admin.drop(id or "", undo=undo)
+            told = "It waits again" if undo else "Dropped; for two minutes, --undo takes that back"
+            print_json(dropped.to_dict()) if json else click.echo(told)
+        elif action is not None:
+            records = await memory.admin.keep(id or "", text)
+            print_json([each.to_dict() for each in records]) if json else click.echo(_kept(records))
+        else:
+            await _show(memory, await memory.admin.inbox(), as_json=json)
+
+
+async def _show(memory: "Memory", waiting: "Sequence[Proposal]", *, as_json: bool) -> None:
+    if as_json:
+        print_json([each.to_dict() for each in waiting])
+    elif not waiting:
+        click.echo("Nothing waits.")
+        await tell_of_others(memory)
+    elif sys.stdin.isatty() and sys.stdout.isatty():
+        for number, each in enumerate(waiting, start=1):
+            click.echo(f"\n{click.style(f'{number} of {len(waiting)}', bold=True)} · {_about(each)}")
+            click.echo(await _told(memory, each))
+            if not await _decided(memory, each):
+                return
+    else:
+        rows = [(_about(each), [(await _told(memory, each), ""), (f"\n{each.id}", "dim")]) for each in waiting]
+        print_table(("Asked", "What"), rows)
+
+
+async def _decided(memory: "Memory", proposal: "Proposal") -> bool:
+    """Ask for one key and do what it says; return False to go no further."""
+    click.echo(_KEYS)
+    while (key := click.getchar().lower()) not in ("k", "c", "d", "s", "q", "\x1b"):
+        pass
+    try:
+        if key == "k":
+            click.echo(_kept(await memory.admin.keep(proposal.id)))
+        elif key == "c" and (text := _edited(clean(proposal.content))) is not None:
+            click.echo(_kept(await memory.admin.keep(proposal.id, text)))
+        elif key == "d":
+            await memory.admin.drop(proposal.id)
+            click.echo(f"Dropped; memorist inbox drop {proposal.id} --undo takes that back for two minutes")
+    except MemoristError as error:  # of this one; the others can be decided
+        click.echo(f"error: {clean(str(error))}", err=True)
+    return key not in ("q", "\x1b")
+
+
+def _edited(text: str) -> str | None:
+    """Return the text as the user changes it, at a prompt or, where it has several lines, in the editor; or None."""
+    try:
+        readline: Any = import_module("readline")
+    except ImportError:  # on Windows
+        return click.edit(text)
+    if "\n" in text:
+        return click.edit(text)
+    readline.set_startup_hook(partial(readline.insert_text, text))
+    try:
+        return input("> ")
+    except EOFError:
+        return None
+    finally:
+        readline.set_startup_hook()
+
+
+def _about(proposal: "Proposal") -> str:
+    """Return what is asked, by whom and when."""
+    made = proposal.drafts[0] if proposal.drafts else {}
+    what = " ".join(str(part) for part in (proposal.verb, made.get("kind"), made.get("key")) if part is not None)
+    parts = (what, proposal.door, proposal.scope.agent, f"{proposal.at:%Y-%m-%d %H:%M}")
+    return clean(" · ".join(part for part in parts if part))
+
+
+async def _told(memory: "Memory", proposal: "Proposal") -> str:
+    """Return the text, what would be stored beside it, and the texts in whose place it would stand."""
+    found = [] if proposal.verb == "forget" else await memory.find(proposal.ids)
+    beside = [*proposal.details.items(), *(("now", each.content) for each in found)]
+    return clean("".join([proposal.content, *(f"\n  {name}: {value}" for name, value in beside)]))
+
+
+def _kept(records: "Sequence[Record]") -> str:
+    if not records:
+        return "Forgotten"
+    return f"Kept as {records[0].id}" if len(records) == 1 else f"Kept {counted(len(records), 'record')}"

@@ -1,0 +1,119 @@
+"""The command inbox: at a terminal one key decides, and scripts decide by id."""
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Command
+
+HOSTILE = "Likes \x1b[31mred\x1b[0m tea \x1b]0;owned\x07 <b>\u202e"
+
+
+@pytest.fixture
+def ask(db: Path) -> Callable[..., str]:
+    """Return a function that lets an agent ask to remember a text of tom's, and returns the proposal's id."""
+
+    def asked(text: str) -> str:
+        script = (
+            "import asyncio, sys\nfrom memorist import Memory\nfrom memorist.errors import WaitingError\n"
+            "async def ask():\n"
+            "    async with Memory.open(user='tom', confirm=True) as memory:\n"
+            "        try:\n            await memory.remember(sys.argv[1], proposed=True)\n"
+            "        except WaitingError:\n            print((await memory.admin.inbox())[-1].id)\n"
+            "asyncio.run(ask())"
+        )
+        return subprocess.run(
+            [sys.executable, "-c", script, text], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    return asked
+
+
+def test_without_a_terminal_it_lists_and_scripts_decide(memorist: Command, ask: Callable[..., str]) -> None:
+    assert memorist("inbox", "--user", "tom").code == 1  # there is no database yet
+    tea, milk, red = ask("Likes tea"), ask("Likes milk"), ask(HOSTILE)
+    listed = memorist("inbox", "--user", "tom")
+    assert "Likes tea" in listed.out and tea in listed.out and "\x1b" not in listed.out and "\x07" not in listed.out
+    assert [each["content"] for each in memorist("inbox", "--user", "tom", "--json").json] == [
+        "Likes tea",
+        "Likes milk",
+        HOSTILE,
+    ]
+    assert "Nothing waits" in memorist("inbox", "--user", "bob").out
+    assert memorist("inbox", "keep", tea, "--user", "bob").code == 1
+    [kept] = memorist("inbox", "keep", tea, "--user", "tom", "--json").json
+    assert (kept["content"], kept["verified"]) == ("Likes tea", True)
+    [changed] = memorist("inbox", "change", milk, "-", "--user", "tom", "--json", stdin=b"Likes oat milk\n").json
+    assert changed["content"] == "Likes oat milk" and "operator" in changed["origin"]["authors"]
+    assert "Dropped" in memorist("inbox", "drop", red, "--user", "tom").out
+    assert "waits again" in memorist("inbox", "drop", red, "--undo", "--user", "tom").out
+    assert memorist("count", "--user", "tom", "--json").json == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("keep",), ("change", "x"), ("keep", "x", "text"), ("keep", "x", "--undo"), ("erase", "x"), ("--undo",)],
+)
+def test_what_makes_no_sense_is_told(memorist: Command, db: Path, arguments: tuple[str, ...]) -> None:
+    assert memorist("inbox", *arguments).code == 2
+    assert not db.exists()
+
+
+@pytest.mark.posix
+@pytest.mark.slow
+def test_at_a_terminal_one_key_decides(memorist: Command, ask: Callable[..., str]) -> None:
+    import pty
+    import termios
+
+    for text in ("Likes tea", "Likes coffe", HOSTILE, "Skipped", "Never shown"):
+        ask(text)
+    process, terminal = pty.fork()
+    if process == 0:
+        os.environ.pop("COLUMNS", None)
+        os.execv(sys.executable, [sys.executable, "-m", "memorist", "inbox", "--user", "tom"])
+    shown = b""
+
+    def until(expected: bytes, count: int) -> None:
+        nonlocal shown
+        while shown.count(expected) < count:
+            assert select.select([terminal], [], [], 60)[0], shown
+            shown += os.read(terminal, 4096)
+
+    for asked, key in enumerate((b"k", b"c", b"d", b"s", b"q"), start=1):
+        until(b"q quit", asked)
+        while termios.tcgetattr(terminal)[3] & termios.ICANON:  # what is typed before it asks is thrown away
+            time.sleep(0.01)
+        os.write(terminal, key)
+        if key == b"c":
+            until(b"> ", 1)
+            os.write(terminal, b"e\n")  # behind the text that stands there
+    while True:
+        try:
+            shown += (more := os.read(terminal, 4096))
+        except OSError:
+            break
+        if not more:
+            break
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+    assert b"\x1b]0;owned" not in shown and b"\x1b[31mred" not in shown
+    kept = [each["content"] for each in memorist("recent", "--user", "tom", "--json").json]
+    assert sorted(kept) == ["Likes coffee", "Likes tea"]
+    left = [each["content"] for each in memorist("inbox", "--user", "tom", "--json").json]
+    assert left == ["Skipped", "Never shown"]
+
+
+def test_confirm_is_a_setting_like_the_others(memorist: Command, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(os.environ["MEMORIST_CONFIG"]).write_text("confirm = true\n")
+    told = {each["setting"]: each for each in memorist("config", "--json").json}
+    assert (told["confirm"]["value"], told["confirm"]["from"]) == (True, "file")
+    monkeypatch.setenv("MEMORIST_CONFIRM", "false")
+    told = {each["setting"]: each for each in memorist("config", "--json").json}
+    assert (told["confirm"]["value"], told["confirm"]["from"]) == (False, "environment")
+    monkeypatch.setenv("MEMORIST_CONFIRM", "perhaps")
+    assert "MEMORIST_CONFIRM must be true or false" in memorist("config").err
