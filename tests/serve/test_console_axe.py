@@ -7,6 +7,7 @@ import pytest
 from playwright.async_api import Browser
 
 from memorist import Kind, Memory
+from memorist.agents import memory_tools
 from memorist.config import Settings
 from memorist.files.cases import KeptCases
 from memorist.serve.app import create_app
@@ -16,7 +17,8 @@ from servers import running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 BELOW = ("/users", "/docs", "/login", "/nowhere", "/ask?q=homestays", "/talk?session=monday", "/record?id=stay",
-         "/record?id=none", "/map?colour=session", "/purge", "/traces?user=bob")  # fmt: skip
+         "/record?id=none", "/map?colour=session", "/purge", "/traces?user=bob",
+         "/inbox?dropped=none&kept=none")  # fmt: skip
 
 
 async def lived_in(memory: Memory) -> list[str]:
@@ -33,6 +35,7 @@ async def lived_in(memory: Memory) -> list[str]:
     await alice.context("homestays?", tokens=40, min_confidence=0.0)
     await alice.recall("homestays?", limit=2)
     await alice.recall(" ")
+    await memory_tools(alice).call("add_memory", {"content": "Prefers quiet rooms"})
     traces = (await alice.admin.traces()).traces
     await memory.admin.retain([{"keep": "30d", "kind": "fact"}, {"keep": "forever", "kind": "topic"}])
     await KeptCases(memory, alice.scope).add(traces[1], "stay")
@@ -42,7 +45,7 @@ async def lived_in(memory: Memory) -> list[str]:
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
 async def test_axe_finds_nothing(browser: Browser, tmp_path: Path, scheme: Any, width: int) -> None:
     axe = pytest.importorskip("axe_playwright_python.async_playwright", reason="axe-playwright-python is not installed")
-    settings = Settings(keep_traces="7d")
+    settings = Settings(keep_traces="7d", confirm=True)
     page = await browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
     found = dict[str, str]()
     async with (

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from mcp import Client, MCPError
+from playwright.async_api import Browser, Page, expect
 
 from memorist.agents import memory_tools
 from memorist.errors import NotFoundError, ScopeError, WaitingError
@@ -117,3 +118,78 @@ async def test_no_tool_of_an_agent_decides_or_goes_round(everyone: Memory, tools
         assert "Likes tea" not in str(await agent.call_tool("search_memories", {"query": "tea"}))
         assert (await agent.call_tool("delete_memory", {"id": waiting[0].id})).is_error is False
         assert await alice.admin.inbox() == waiting
+
+
+HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> {{ 7*7 }} \x1b[31m"
+
+
+@pytest.fixture
+async def asked(everyone: Memory) -> Memory:
+    """Return the memory of a user of whom agents have asked three things."""
+    alice = everyone.scoped(user="alice")
+    coffee = await alice.remember("Drinks coffee")
+    tools = memory_tools(alice.scoped(agent="cursor"))
+    for content in ("Likes tea", HOSTILE):
+        await tools.call("add_memory", {"content": content})
+    await memory_tools(alice).call("delete_memory", {"id": coffee.id})
+    return alice
+
+
+@pytest.mark.slow
+async def test_one_key_decides_on_the_page(page: Page, site: str, asked: Memory) -> None:
+    await page.goto(f"{site}/?user=alice")
+    await page.get_by_role("link", name="Inbox").click()
+    forms = page.locator("form.waits")
+    await expect(forms).to_have_count(3)
+    await expect(forms.first).to_contain_text("remember · note · assistant · python · cursor")
+    await expect(forms.nth(1).locator(".text")).to_contain_text("<script>document.title='owned'</script>")
+    await expect(page).to_have_title("Inbox · Memorist")
+    await page.keyboard.press("c")
+    await page.keyboard.press("Control+a")
+    await page.keyboard.type("Likes kcds tea")  # in a field, letters are letters
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("k")
+    await expect(page.get_by_role("status")).to_contain_text("Kept")
+    await expect(forms).to_have_count(2)
+    await page.keyboard.press("s")
+    await expect(forms.nth(1)).to_have_attribute("data-marked", "")
+    await page.keyboard.press("k")
+    await expect(forms).to_have_count(1)
+    assert [each.content for each in await asked.recent()] == ["Likes kcds tea"]
+    await page.get_by_role("button", name="Undo forgetting").click()
+    await page.get_by_role("link", name="Inbox").click()
+    assert await asked.count() == 2
+    await page.keyboard.press("d")
+    await expect(forms).to_have_count(0)
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_role("status")).to_contain_text("It waits again")
+    await expect(forms).to_have_count(1)
+
+
+@pytest.mark.slow
+async def test_the_page_needs_no_script_and_fits_a_phone(browser: Browser, site: str, asked: Memory) -> None:
+    context = await browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844})
+    page = await context.new_page()
+    await page.goto(f"{site}/inbox?user=alice")
+    assert await page.locator("html").evaluate("each => each.scrollWidth") == 390
+    await page.locator("summary").first.click()
+    await page.get_by_label("Text").first.fill("Likes green tea")
+    await page.get_by_role("button", name="Keep").first.click()
+    await page.get_by_role("link", name="See it").click()
+    await expect(page.locator(".whole")).to_have_text("Likes green tea")
+    await expect(page.locator(".sources")).to_contain_text("assistant, operator through python")
+    await page.goto(f"{site}/inbox?user=bob")
+    await expect(page.locator(".empty")).to_contain_text("Nothing waits")
+
+
+async def test_a_form_decides_only_with_the_right_and_of_its_own_page(
+    everyone: Memory, client: Any, tokens: Tokens, asked: Memory
+) -> None:
+    [first, *_] = await asked.admin.inbox()
+    secret, _ = await tokens.create("writer", user="alice", right="write")
+    http = await client(None, open=False)
+    await http.post("/login", data={"token": secret})
+    assert "Likes tea" in (page := (await http.get("/inbox")).text) and '<button class="main"' not in page
+    assert (await http.post("/inbox", data={"id": first.id, "do": "keep"})).status_code == 403
+    assert (await (await client()).post("/inbox?user=alice", data={"id": first.id, "do": "keep"})).status_code == 403
+    assert len(await asked.admin.inbox()) == 3

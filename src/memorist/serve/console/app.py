@@ -13,7 +13,20 @@ from starlette.staticfiles import StaticFiles
 
 from memorist.errors import MemoristError
 from memorist.serve.auth import Right
-from memorist.serve.console import asking, cases, changes, comparing, home, map, pages, purging, talks, timeline, traces
+from memorist.serve.console import (
+    asking,
+    cases,
+    changes,
+    comparing,
+    home,
+    inbox,
+    map,
+    pages,
+    purging,
+    talks,
+    timeline,
+    traces,
+)
 from memorist.serve.console.importing import COLUMNS, Importing, imported, take_back
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
@@ -35,6 +48,7 @@ _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/users": (home.users, ("name", "sort", "back", "start")),
     "/compare": (comparing.compare, ("one", "other", "q")),
     "/ask": (asking.ask, asking.PARAMETERS),
+    "/inbox": (inbox.inbox, ("kept", "dropped")),
     "/talks": (talks.talks, ("text", "cursor")),
     "/talk": (talks.talk, ("session", "around", "before", "after")),
     "/browse": (
@@ -101,6 +115,11 @@ def _routes(server: Server, sessions: Sessions, importing: Importing) -> list[Ba
         *routes,
         Route("/purge", answered(purging.preview, server, sessions, Right.ADMIN, ()), methods=["GET"]),
         Route("/purge", answered(purging.purge, server, sessions, Right.ADMIN, ("csrf", "typed")), methods=["POST"]),
+        Route(
+            "/inbox",
+            answered(inbox.decide, server, sessions, Right.ADMIN, ("csrf", "id", "do", "content")),
+            methods=["POST"],
+        ),
         Route("/zone", answered(changes.set_zone, server, sessions, Right.READ, ("zone", "csrf")), methods=["POST"]),
         Route("/cases", answered(cases.run, server, sessions, Right.READ, ("csrf", "kept")), methods=["POST"]),
         Route("/login", _login(server, sessions), methods=["GET", "POST"]),

@@ -31,6 +31,7 @@ _REFUSED = "this form is not of this page, or too old; go back, reload, and send
 PAGES = (
     ("/", "Home"),
     ("/ask", "Ask"),
+    ("/inbox", "Inbox"),
     ("/talks", "Conversations"),
     ("/browse", "Records"),
     ("/topics", "Topics"),

@@ -1,0 +1,42 @@
+"""The inbox: what agents ask for, to be kept, changed or dropped."""
+
+from starlette.responses import Response
+
+from memorist.errors import InvalidInputError, NotFoundError, shown
+from memorist.serve.auth import Right
+from memorist.serve.console.visits import Visit
+
+
+async def inbox(visit: Visit) -> Response:
+    """Show what waits, oldest first, and what was decided last."""
+    memory = visit.memory
+    waiting = await memory.admin.inbox()
+    found = {each.id: each for each in await memory.find([id for each in waiting for id in each.ids])}
+    return visit.page(
+        "inbox.html",
+        title="Inbox",
+        scripts=("inbox.js",),
+        waiting=[(each, [found[id] for id in each.ids if id in found]) for each in waiting],
+        may_decide=visit.grant.right.includes(Right.ADMIN),
+        kept=visit.value("kept"),
+        dropped=visit.value("dropped"),
+    )
+
+
+async def decide(visit: Visit) -> Response:
+    """Keep what waits, with the text that was typed, or drop it; or let it wait again."""
+    memory, id, do = visit.memory, visit.value("id"), visit.value("do")
+    if do in ("drop", "undo"):
+        await memory.admin.drop(id or "", undo=do == "undo")
+        notice, dropped = ("It waits again.", None) if do == "undo" else (None, id)
+        return visit.redirect("/inbox", notice, dropped=dropped)
+    if do != "keep":
+        raise InvalidInputError("do is keep, drop or undo")
+    asked = next((each for each in await memory.admin.inbox() if each.id == id), None)
+    if asked is None:
+        raise NotFoundError(f"nothing with the id {shown(id)} waits here")
+    text, going = visit.text("content", asked.content), await memory.find(asked.ids)
+    stored = await memory.admin.keep(asked.id, None if text == asked.content else text)
+    if asked.verb == "forget":
+        visit.session.forgot(going)
+    return visit.redirect("/inbox", None if stored else "Forgotten.", kept=stored[0].id if stored else None)
