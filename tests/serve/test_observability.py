@@ -33,13 +33,13 @@ TELLING = (SECRET, USER, ID, QUERY)
 class Told:
     """Everything that was told."""
 
-    def __init__(self, *, names: bool = False) -> None:
+    def __init__(self, **given: Any) -> None:
         self.spans = InMemorySpanExporter()
         self._reader = InMemoryMetricReader()
         tracers = TracerProvider()
         tracers.add_span_processor(SimpleSpanProcessor(self.spans))
         meters = MeterProvider([self._reader])
-        self.telemetry = Telemetry(tracer_provider=tracers, meter_provider=meters, names=names)
+        self.telemetry = Telemetry(tracer_provider=tracers, meter_provider=meters, **given)
         self.log = io.StringIO()
 
     def named(self, name: str) -> list[Any]:
@@ -165,8 +165,9 @@ async def test_names_are_told_where_that_is_asked_for(everyone: Memory, serve: S
     naming = Told(names=True)
     memory = everyone.traced(naming.telemetry).scoped(user=USER, session="monday")
     await memory.remember(SECRET)
-    [span] = naming.named("memorist remember")
-    assert span.attributes["memorist.user"] == USER and span.attributes["memorist.session"] == "monday"
+    [span] = naming.named("create_memory")
+    assert span.attributes["user.id"] == USER and span.attributes["gen_ai.conversation.id"] == "monday"
+    assert span.attributes["gen_ai.memory.store.id"] == "default"
     assert SECRET not in naming.all()
 
 
@@ -176,7 +177,7 @@ async def test_a_verb_is_a_span_within_its_request_which_goes_on_with_the_caller
     trace_id = "0af7651916cd43dd8448eb211c80319c"
     headers = {"traceparent": f"00-{trace_id}-b7ad6b7169203331-01"}
     await serve().post("/v1/recall", json={"query": QUERY}, headers=headers)
-    [request], [verb] = told.named("POST /v1/recall"), told.named("memorist recall")
+    [request], [verb] = told.named("POST /v1/recall"), told.named("search_memory")
     assert f"{request.context.trace_id:032x}" == trace_id
     assert verb.parent.span_id == request.context.span_id
     assert dict(request.attributes) == {
@@ -185,6 +186,64 @@ async def test_a_verb_is_a_span_within_its_request_which_goes_on_with_the_caller
         "http.route": "/v1/recall",
         "http.response.status_code": 200,
     }
+
+
+async def test_verbs_have_the_names_of_the_conventions(everyone: Memory, told: Told) -> None:
+    memory = everyone.traced(told.telemetry).scoped(user=USER)
+    first = await memory.remember(["Likes tea", SECRET])
+    await memory.remember("Likes milk", id=first[0].id, if_exists="replace")
+    await memory.recall(QUERY, limit=1)
+    await memory.context(QUERY)
+    await memory.get("nothing")
+    await memory.revise(first[1].id, content=SECRET * 2)
+    await memory.forget(first[0].id)
+    await memory.count()
+    await memory.purge()
+    seen = [
+        (span.name, said.get("gen_ai.operation.name"), said.get("gen_ai.memory.record.count"))
+        for span in told.spans.get_finished_spans()
+        for said in [span.attributes or {}]
+    ]
+    assert seen == [
+        ("create_memory", "create_memory", 2),
+        ("upsert_memory", "upsert_memory", 1),
+        ("search_memory", "search_memory", 1),
+        ("search_memory", "search_memory", 0),
+        ("search_memory", "search_memory", 0),
+        ("update_memory", "update_memory", 1),
+        ("delete_memory", "delete_memory", 1),
+        ("memorist count", None, None),
+        ("delete_memory", "delete_memory", 1),
+    ]
+    published = {
+        "gen_ai.operation.name", "gen_ai.memory.record.count", "gen_ai.memory.record.id", "gen_ai.memory.store.id",
+        "gen_ai.memory.query.text", "gen_ai.memory.records", "gen_ai.agent.name", "gen_ai.conversation.id", "user.id",
+    }  # fmt: skip
+    names = {name for span in told.spans.get_finished_spans() for name in span.attributes or {}}
+    assert {name for name in names if not name.startswith("memorist.")} <= published
+    assert [word for word in TELLING if word in told.all()] == []
+
+
+@pytest.mark.parametrize("value", ["true", "SPAN_ONLY", "span_and_event", "", "false", "NO_CONTENT", "EVENT_ONLY"])
+async def test_texts_are_told_only_where_the_conventions_variable_asks_for_it(
+    everyone: Memory, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", value)
+    capturing, refusing = Told(), Told(content=False)
+    for each in (capturing, refusing):
+        memory = everyone.traced(each.telemetry).scoped(user=USER)
+        await memory.remember(SECRET, id=ID, metadata={"n": 1}, if_exists="replace")
+        await memory.recall(f"{QUERY} {SECRET}")
+    assert [word for word in TELLING if word in refusing.all()] == []
+    if value.lower() not in ("true", "span_only", "span_and_event"):
+        assert [word for word in TELLING if word in capturing.all()] == []
+        return
+    [search], [stored] = capturing.named("search_memory"), capturing.named("upsert_memory")
+    assert search.attributes["gen_ai.memory.query.text"] == f"{QUERY} {SECRET}"
+    [found] = json.loads(search.attributes["gen_ai.memory.records"])
+    assert found.pop("score") > 0 and found == {"content": SECRET, "id": ID, "metadata": {"n": 1}}
+    assert json.loads(stored.attributes["gen_ai.memory.records"]) == [found]
+    assert USER not in capturing.all()
 
 
 async def test_measures_are_kept_of_requests_and_verbs(serve: Serve, told: Told) -> None:
@@ -257,7 +316,7 @@ async def test_mcp_calls_are_spans_without_what_they_are_about(everyone: Memory,
             with pytest.raises(MCPError):
                 await wrong
     [call] = told.named("tools/call search_memories")
-    [verb] = told.named("memorist recall")
+    verb, _ = told.named("search_memory")
     assert verb.parent.span_id == call.context.span_id
     assert {span.name for span in told.spans.get_finished_spans()} >= {"tools/call add_memory", "resources/read"}
     assert [word for word in TELLING if word in told.all()] == []
@@ -270,11 +329,11 @@ async def test_an_embedded_memory_is_observed_too(everyone: Memory, told: Told) 
     with pytest.raises(NotFoundError):
         await memory.revise(ID, content=SECRET)
     assert len([line async for line in memory.export()]) == 2
-    [failed] = told.named("memorist revise")
+    [failed] = told.named("update_memory")
     assert (
         failed.attributes["error.type"] == "NotFoundError" and not failed.events and failed.status.description is None
     )
-    assert told.named("memorist remember") and told.named("memorist lookup")
+    assert told.named("upsert_memory") and told.named("search_memory")
     assert [word for word in TELLING if word in told.all()] == []
 
 

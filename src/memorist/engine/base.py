@@ -1,7 +1,7 @@
 """The protocol of an engine."""
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from memorist.operations.calls import Call
 from memorist.operations.requests import Request
@@ -19,6 +19,9 @@ class Engine(ABC):
 
     Every method may be called from any thread and any event loop.
     """
+
+    remote: ClassVar[bool] = False
+    """Whether another process answers."""
 
     @property
     def clock(self) -> Clock:

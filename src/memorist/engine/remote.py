@@ -44,6 +44,8 @@ class RemoteEngine(Engine):
         timeout: seconds to wait for an answer.
     """
 
+    remote = True
+
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         self._connection = Connection(url, token, timeout)
         self._trust = TrustRules()

@@ -1,16 +1,17 @@
 """An engine that wraps another and reports each request as spans and metrics of OpenTelemetry, using only its API.
 
 The program sets up the SDK and its exporters. Without an exporter, nothing is kept and nothing is sent. A report holds
-the verb, the duration, the number of records and the class of an error. It never holds a text, a query, an id or an
-error's message, and holds the names of a scope only on request.
+the verb, the duration, the number of records and the class of an error. It holds names and ids, and texts and queries,
+only on request, each for itself, and never an error's message.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from memorist.engine import conventions
 from memorist.engine.base import Engine, WrappedEngine
 from memorist.errors import missing_extra
 from memorist.operations.calls import Call
@@ -43,6 +44,7 @@ class Ended:
     written: int = 0
     error: str | None = None
     changes: bool = False
+    answer: Any = field(default=None, repr=False)
 
 
 class Telemetry:
@@ -51,7 +53,9 @@ class Telemetry:
     Args:
         tracer_provider: creates the spans; by default the program's own.
         meter_provider: keeps the metrics; by default the program's own.
-        names: also report tenant, user, agent and session. Anyone who sees the spans then sees these names.
+        names: also report tenant, user, agent and session, and ids of records. Anyone who sees the spans sees them.
+        content: also report what is asked, stored and found; by default what the conventions' variable says,
+            OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT, and else not.
 
     Raises:
         MissingExtraError: OpenTelemetry's API is not installed.
@@ -63,6 +67,7 @@ class Telemetry:
         tracer_provider: "TracerProvider | None" = None,
         meter_provider: "MeterProvider | None" = None,
         names: bool = False,
+        content: bool | None = None,
     ) -> None:
         try:
             from opentelemetry import metrics, trace
@@ -71,6 +76,7 @@ class Telemetry:
         from memorist import __version__
 
         self.names = names
+        self.content = conventions.captures() if content is None else content
         self._api = trace
         self._given = tracer_provider is not None
         self.meter = metrics.get_meter("memorist", __version__, meter_provider)
@@ -80,7 +86,12 @@ class Telemetry:
 
     @contextmanager
     def span(
-        self, name: str, attributes: Mapping[str, Any], *, headers: Mapping[str, str] | None = None
+        self,
+        name: str,
+        attributes: Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] | None = None,
+        remote: bool = False,
     ) -> "Iterator[Span]":
         """Open a span; if an error ends it, it reports only the error's class.
 
@@ -88,6 +99,7 @@ class Telemetry:
             name: the name of the span.
             attributes: the attributes of the span.
             headers: the headers of the request, by names in lower case; the span continues their trace.
+            remote: whether another process is asked.
         """
         api = self._api
         traced = self._given or not isinstance(api.get_tracer_provider(), api.ProxyTracerProvider)
@@ -98,7 +110,8 @@ class Telemetry:
 
         quiet = {"record_exception": False, "set_status_on_exception": False}
         parent = None if headers is None else extract(headers)
-        kind = api.SpanKind.INTERNAL if headers is None else api.SpanKind.SERVER
+        asking = api.SpanKind.CLIENT if remote else api.SpanKind.INTERNAL
+        kind = asking if headers is None else api.SpanKind.SERVER
         with self._tracer.start_as_current_span(name, parent, kind, attributes, **quiet) as span:  # type: ignore[arg-type]
             try:
                 yield span
@@ -111,13 +124,10 @@ class Telemetry:
         span.set_attribute("error.type", error)
         span.set_status(self._api.Status(self._api.StatusCode.ERROR))
 
-    def verb(self, name: str, scope: Scope) -> "AbstractContextManager[Span]":
-        """Open the span of a verb."""
-        told = {"memorist.verb": name}
-        if self.names:
-            given = {label: getattr(scope, label) for label in ("tenant", "user", "agent", "session")}
-            told |= {f"memorist.{label}": value for label, value in given.items() if value is not None}
-        return self.span(f"memorist {name}", told)
+    def verb(self, request: Request[Any], scope: Scope, remote: bool) -> "AbstractContextManager[Span]":
+        """Open the span of a verb, by the conventions' name for what it does."""
+        told = conventions.asked(request, scope, names=self.names, content=self.content)
+        return self.span(conventions.operation_of(request) or f"memorist {request.verb}", told, remote=remote)
 
     def ended(self, call: Ended) -> None:
         """Record the metrics of a call."""
@@ -139,13 +149,16 @@ class Watch:
         self._telemetry = telemetry
         self._ended = ended
 
-    @contextmanager
-    def verb(self, name: str, call: Call) -> Iterator[Ended]:
-        """Watch one call; what answers it sets the number of written records."""
-        ended, start = Ended(name), time.perf_counter()
-        with nullcontext() if self._telemetry is None else self._telemetry.verb(name, call.scope) as span:
+    @asynccontextmanager
+    async def verb(self, request: Request[Any], call: Call, remote: bool) -> AsyncIterator[Ended]:
+        """Watch one call; what answers it sets the number of written records, and the answer."""
+        ended, start = Ended(request.verb), time.perf_counter()
+        telemetry = self._telemetry
+        with nullcontext() if telemetry is None else telemetry.verb(request, call.scope, remote) as span:
             try:
                 yield ended
+                if telemetry is not None and span is not None and span.is_recording():
+                    span.set_attributes(await conventions.answered(request, ended.answer, content=telemetry.content))
                 if span is not None and ended.changes:
                     told: dict[str, Any] = {
                         "verb": ended.verb,
@@ -185,8 +198,8 @@ class TracedEngine(WrappedEngine):
         self._watch = watch if isinstance(watch, Watch) else Watch(watch or Telemetry())
 
     async def answer(self, call: Call, request: Request[T]) -> T:
-        with self._watch.verb(request.verb, call) as ended:
-            result = await self._inner.answer(call, request)
+        async with self._watch.verb(request, call, self._inner.remote) as ended:
+            ended.answer = result = await self._inner.answer(call, request)
             ended.written, ended.changes = _written(request, result), request.writes
             return result
 
