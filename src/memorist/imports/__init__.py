@@ -1,17 +1,20 @@
-"""Other programs' data: what they export, recognised and read, and stored so that nothing is stored twice."""
+"""Other programs' data: what they export, recognised, read and stored once; and memories written as they read them."""
 
+from memorist.imports.exporting import export
 from memorist.imports.loading import ImportReport, load
 from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
-from memorist.imports.registry import readers
+from memorist.imports.registry import readers, writers
 from memorist.imports.sources import Part, Source
 from memorist.imports.storing import Embed
 from memorist.imports.surveying import Found, Survey, find, read, survey
 from memorist.imports.undoing import Import, imports, undo
+from memorist.imports.writer import ExportReport
 
 __all__ = [
     "Bad",
     "ColumnsError",
     "Embed",
+    "ExportReport",
     "Found",
     "Import",
     "ImportReport",
@@ -21,6 +24,7 @@ __all__ = [
     "Reader",
     "Source",
     "Survey",
+    "export",
     "find",
     "imports",
     "load",
@@ -28,4 +32,5 @@ __all__ = [
     "readers",
     "survey",
     "undo",
+    "writers",
 ]

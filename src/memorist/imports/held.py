@@ -3,6 +3,7 @@
 import io
 import tempfile
 import threading
+import weakref
 from typing import IO, BinaryIO, cast
 
 from memorist.errors import FormatError
@@ -19,6 +20,7 @@ class Held:
     def __init__(self) -> None:
         self.file: IO[bytes] = tempfile.TemporaryFile(prefix="memorist-")  # noqa: SIM115  # closed in `close`
         self._turn = threading.Lock()
+        weakref.finalize(self, self.file.close)  # where what used it was broken off
 
     @property
     def size(self) -> int:

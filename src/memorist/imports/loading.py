@@ -237,7 +237,7 @@ class _Desk:
         if role is None and me is not None and item.speaker is not None:
             role = "user" if item.speaker == me else "other"
         said = {"role": role, "speaker": item.speaker} if item.kind is Kind.MESSAGE else {}
-        said_by = author_of_role(item.role) if said and item.role is not None else NOBODY
+        said_by = item.authors or (author_of_role(item.role) if said and item.role is not None else NOBODY)
         id, own = self._named(reader, item.known_as or item, memory)
         payload: dict[str, Any] = {**item.payload, **said, "id": own}
         if item.record_id is None:
@@ -250,6 +250,7 @@ class _Desk:
             kind=item.kind,
             id=id,
             cue=item.cue,
+            key=item.key,
             session=session,
             agent=item.agent,
             happened_at=moment,

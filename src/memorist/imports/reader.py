@@ -8,6 +8,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from memorist.errors import InvalidInputError
+from memorist.records.origins import NOBODY, Author
 from memorist.records.record import Kind
 from memorist.records.times import TimeLike
 
@@ -32,6 +33,8 @@ class Item:
         role: "user", "assistant", "system", "tool", or None where the source does not know.
         happened_at: when; a datetime without a zone is local time, in the zone of the options.
         cue: the text that recall matches instead of the content.
+        key: an exact handle, unique among the current records of its kind.
+        authors: who had a hand in it, beside the import itself.
         metadata: further fields, JSON.
         agent: the label.
         session: the label of what is not a message; a message's is its conversation.
@@ -56,6 +59,8 @@ class Item:
     role: str | None = None
     happened_at: TimeLike | None = None
     cue: str | None = None
+    key: str | None = None
+    authors: Author = NOBODY
     metadata: Mapping[str, Any] = field(default_factory=dict)
     agent: str | None = None
     session: str | None = None

@@ -1,4 +1,4 @@
-"""The readers there are: this package's, and those of others by entry point."""
+"""The readers there are: this package's, and those of others by entry point; and the writers."""
 
 from functools import lru_cache
 from importlib import import_module
@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 
 from memorist.errors import InvalidInputError
 from memorist.imports.reader import Reader
+from memorist.imports.writer import Writer
 
 ENTRY_POINTS = "memorist.readers"
 
@@ -14,6 +15,8 @@ _OWN = (
     " mem0 mcp_memory graphiti letta langgraph chroma qdrant sharegpt messages own markdown table"
 ).split()
 """The modules of this package, in the order in which they are asked whether a file is theirs: general forms last."""
+
+_WRITERS = "own mem0 letta markdown openai".split()
 
 
 @lru_cache(maxsize=1)
@@ -48,3 +51,20 @@ def reader_named(name: str) -> Reader:
 def reader_names() -> str:
     """Return the names of all formats, sorted, for an error."""
     return ", ".join(sorted(reader.name for reader in readers()))
+
+
+@lru_cache(maxsize=1)
+def writers() -> tuple[Writer, ...]:
+    """Return every writer, our own format's first."""
+    return tuple(import_module(f"memorist.imports.written.{name}").WRITER for name in _WRITERS)
+
+
+def writer_named(name: str) -> Writer:
+    """Return the writer of a format.
+
+    Raises: InvalidInputError: there is no such format; the text names the known ones.
+    """
+    for writer in writers():
+        if writer.name == name:
+            return writer
+    raise InvalidInputError(f"cannot export to {name!r}; there are: {', '.join(writer.name for writer in writers())}")

@@ -257,7 +257,9 @@ def _recognises(reader: Reader, part: Part) -> bool:
 
 def _widen(told: Survey, part: Part, item: Item, options: Options) -> None:
     try:
-        moment = moment_of(item, options.zone) if item.created_at is None else parse_time(item.created_at)
+        moment = moment_of(item, options.zone)
+        if moment is None and item.created_at is not None:
+            moment = parse_time(item.created_at)
     except InvalidInputError as error:
         told.note_bad(Bad(item.where, str(error), part.name))
         return

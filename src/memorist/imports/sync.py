@@ -1,4 +1,4 @@
-"""The blocking twin of `memorist.imports.load`, for the blocking memory of `memorist.sync`.
+"""The blocking twins of `memorist.imports.load` and `export`, for the blocking memory of `memorist.sync`.
 
 ```python
 from memorist.imports.sync import load
@@ -12,6 +12,7 @@ with Memory.open("agent.db", user="anna") as memory:
 from memorist import imports
 from memorist.twin import blocking_in_memory
 
-__all__ = ["load"]
+__all__ = ["export", "load"]
 
+export = blocking_in_memory(imports.export)
 load = blocking_in_memory(imports.load)

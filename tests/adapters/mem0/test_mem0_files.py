@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,9 +15,11 @@ import pytest
 
 from memorist.adapters.mem0 import AsyncMemory
 from memorist.errors import FormatError
+from memorist.imports import export
 from memorist.imports import load as import_
 from memorist.memory import Memory
 from memorist.records.record import Kind
+from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
 qdrant_client = pytest.importorskip("qdrant_client")
@@ -139,7 +142,7 @@ async def test_bad_memories_are_counted_and_the_others_loaded(everyone: Memory, 
     bad: list[dict[str, Any]] = [
         {"user_id": "alice"},
         {"data": 5, "user_id": "alice"},
-        {"data": "x", "user_id": "a b"},
+        {"data": "x", "user_id": " "},
         {"data": "x", "user_id": "alice", "created_at": "some day"},
     ]
     with qdrant(tmp_path / "q", {"data": "Likes tea", "user_id": "alice"}, *bad):
@@ -198,3 +201,52 @@ async def test_a_store_is_read_without_qdrant_client(
     with qdrant(tmp_path / "q", {"data": "a", "user_id": "alice"}):
         monkeypatch.setitem(sys.modules, "qdrant_client", None)
         assert await load(everyone, tmp_path / "q") == (1, 0, [])
+
+
+# --- what mem0 is given --------------------------------------------------------------------------------
+
+ADD = """
+memory = Memory.from_config(config)
+for each in json.load(open(config["history_db_path"] + ".json"))["results"]:
+    memory.add(
+        [{"role": each.get("role", "user"), "content": each["memory"], "name": each.get("actor_id")}],
+        user_id=each.get("user_id"), agent_id=each.get("agent_id"), run_id=each.get("run_id"),
+        metadata={**each["metadata"], "created_at": each["created_at"]}, infer=False,
+    )
+import inspect
+whose = {"user_id": "alice"}
+old = "user_id" in inspect.signature(memory.get_all).parameters  # mem0 1.x
+show("all", (memory.get_all(**whose) if old else memory.get_all(filters=whose))["results"])
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mem0") is None, reason="needs mem0ai")
+async def test_an_export_goes_through_mem0_and_comes_back(
+    alice: Memory, everyone: Memory, run_script: Run, config: dict[str, Any], tmp_path: Path
+) -> None:
+    await alice.remember("Likes tea\r\n## 2024", happened_at="2020-05-01", metadata={"n": 3}, agent="cook")
+    await alice.topics.set("user.language", "Elixir")
+    said = [{"role": "user", "name": "Ann", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    await alice.conversation("r1").append(said)
+    report = await export(alice, tmp_path / "history.db.json", to="mem0")
+    assert (report.written, report.losses()) == (4, "")
+
+    [(_, shown)] = run_script("from mem0 import Memory", ADD, config)
+    there = {record.content: record async for record in alice.iterate()}
+    assert {each["memory"]: datetime.fromisoformat(each["created_at"]) for each in shown} == {
+        text: record.at for text, record in there.items()
+    }
+    assert {each["memory"]: each.get("role") for each in shown if each["memory"] in ("Hi", "Hello")} == {
+        "Hi": "user", "Hello": "assistant",
+    }  # fmt: skip
+    async with Memory.open(tmp_path / "other.db", embedder=HashEmbedder()) as other:
+        assert (await load(other, tmp_path / "qdrant"))[::2] == (4, [])
+        back = {record.content: record async for record in other.scoped(user="alice").iterate()}
+        for text, record in there.items():
+            same = back[text]
+            assert (same.kind, same.at, same.key, same.scope, dict(same.metadata)) == (
+                record.kind, record.at, record.key, record.scope, dict(record.metadata),
+            )  # fmt: skip
+            assert [same.payload.get(name) for name in ("role", "speaker")] == [
+                record.payload.get(name) for name in ("role", "speaker")
+            ]

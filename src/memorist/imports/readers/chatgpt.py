@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from memorist.imports.keeping import KEPT, restored
 from memorist.imports.reader import Bad, Item, Reader
 from memorist.imports.readers.common import attempt, branch, each_record
 from memorist.imports.sources import Part
@@ -40,10 +41,14 @@ def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
 
 def _message(where: str, message: Any, talk: str, when: Any, about: Mapping[str, Any]) -> Iterator[Item]:
     role, details = message["author"]["role"], message.get("metadata") or {}
+    text = _text(message.get("content") or {})
+    if KEPT in details:  # it was written by the writer `openai`
+        yield restored(Item(content=text, where=where, role=role, happened_at=when), details[KEPT])
+        return
     if role not in _SHOWN or details.get("is_visually_hidden_from_conversation"):
         return
     attached = [each.get("name") for each in details.get("attachments") or ()]
-    text = _CITATION.sub("", _text(message.get("content") or {})).strip()
+    text = _CITATION.sub("", text).strip()
     yield Item(
         content="" if role == "tool" and text in _NOTHING else text,
         where=where,

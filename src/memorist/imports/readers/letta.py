@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from memorist.imports.keeping import KEPT, restored
 from memorist.imports.reader import Bad, Item, Reader
 from memorist.imports.readers.common import attempt, blocks_text, each_record
 from memorist.imports.sources import Part
@@ -26,12 +28,14 @@ def _file(where: str, given: Any) -> Iterator[Item | Bad]:
         yield from attempt(f"block {block.get('label')}", _block, block, owner)
     for agent in agents:
         talk = str(agent.get("id") or agent.get("name"))
+        about = (agent.get("metadata") or {}).get(KEPT)
         for number, message in enumerate(agent.get("messages") or (), start=1):
-            yield from attempt(f"message {number} of {talk}", _message, message, talk)
+            yield from attempt(f"message {number} of {talk}", _message, message, talk, about)
 
 
 def _block(where: str, block: Any, agent: str) -> Iterator[Item]:
-    yield Item(
+    about = block.get("metadata") or {}
+    item = Item(
         content=block["value"],
         where=where,
         kind=Kind.NOTE,
@@ -40,9 +44,10 @@ def _block(where: str, block: Any, agent: str) -> Iterator[Item]:
         happened_at=block.get("created_at"),
         metadata={"label": block["label"], "description": block.get("description")},
     )
+    yield restored(replace(item, metadata=about) if KEPT in about else item, about.get(KEPT))
 
 
-def _message(where: str, message: Any, agent: str) -> Iterator[Item]:
+def _message(where: str, message: Any, agent: str, about: object) -> Iterator[Item]:
     role = message["role"]
     text = (
         _unpacked(blocks_text(message.get("content") or message.get("text"))) if role in ("user", "assistant") else ""
@@ -51,8 +56,8 @@ def _message(where: str, message: Any, agent: str) -> Iterator[Item]:
         calls = (call.get("function") or {} for call in message.get("tool_calls") or ())
         sent = [str(json.loads(call["arguments"])["message"]) for call in calls if call.get("name") == "send_message"]
         text = "\n".join(filter(None, [*sent, text]))
-    id = message.get("id")
-    yield Item(
+    id = message.get("id" if about is None else "otid")
+    item = Item(
         content=text,
         where=where,
         conversation=agent,
@@ -61,6 +66,12 @@ def _message(where: str, message: Any, agent: str) -> Iterator[Item]:
         speaker=message.get("name"),
         happened_at=message.get("created_at"),
     )
+    yield restored(item, about)
+
+
+def packed(text: str) -> str:
+    """Return a text as Letta has what a user says: as it is, unless it would be taken for a message that is packed."""
+    return text if _unpacked(text) == text else json.dumps({"type": _SAID[0], "message": text}, ensure_ascii=False)
 
 
 def _unpacked(text: str) -> str:

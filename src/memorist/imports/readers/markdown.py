@@ -8,12 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from memorist.errors import InvalidInputError
+from memorist.imports.keeping import KEPT, restored
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import pieces
+from memorist.imports.readers.common import attempt, pieces
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
 from memorist.records.times import parse_time
@@ -31,6 +32,11 @@ _LONGEST_FRONT = 10_000
 """The most lines of front matter; a longer block is ordinary text."""
 _DATES = ("date", "created", "created_at", "creation date", "published")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+FRONT = f"{KEPT}: export"
+"""The front matter of a document that the writer of this name wrote."""
+OURS = "<!-- ", " -->"
+"""What stands around what such a document keeps of a record beside its text."""
+_NUMBERED = re.compile(r"&#(\d+);")
 
 
 @dataclass(slots=True)
@@ -51,6 +57,9 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     """Yield each section of a file."""
     lines = part.lines()
     begun, front = _front_matter(lines)
+    if ": ".join(next(iter(front.items()), ())) == FRONT:
+        yield from _quoted(lines)
+        return
     about = {name: value for name, value in front.items() if name.lower() not in _DATES}
     when, given = _time(front, part.title), about.get("tags") or []
     seen: Counter[str] = Counter()
@@ -74,6 +83,24 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
                 happened_at=when,
                 metadata=found,
             )
+
+
+def _quoted(lines: Iterator[tuple[int, str]]) -> Iterator[Item | Bad]:
+    """Yield the records of a document that the writer of this name wrote: each a heading, a comment and a quotation."""
+    begun, kept, quoted = 0, "", list[str]()
+    for number, line in chain(lines, [(0, "## ")]):
+        if line.startswith("## "):
+            text = _NUMBERED.sub(lambda found: chr(int(found[1])), "\n".join(quoted))
+            yield from attempt(f"line {begun}", _record, text, kept)
+            begun, kept, quoted = number, "", []
+        elif line.startswith(OURS[0]):
+            kept = line.removeprefix(OURS[0]).removesuffix(OURS[1])
+        elif line.startswith(">"):
+            quoted.append(line[1:].removeprefix(" "))
+
+
+def _record(where: str, text: str, kept: str) -> Iterator[Item]:
+    yield restored(Item(content=text, where=where, kind=Kind.NOTE), kept)
 
 
 def _sections(begun: list[tuple[int, str]], lines: Iterator[tuple[int, str]], title: str) -> Iterator[_Section]:

@@ -8,17 +8,18 @@ metadata, and is read only if there is nothing else.
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.adapters.mem0.checks import owner_of
 from memorist.adapters.mem0.files import StoredMemory, has_history, read_mem0
 from memorist.adapters.mem0.shapes import BESIDE, LABELS
 from memorist.errors import FormatError, InvalidInputError
+from memorist.imports.keeping import KEPT, restored
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, each, tables
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
 from memorist.records.times import now
 
-_OWN = {*LABELS, *BESIDE, *"id memory data metadata created_at updated_at hash text_lemmatized score".split()}
+OWN = {*LABELS, *BESIDE, *"id memory data metadata created_at updated_at hash text_lemmatized score".split()}
+"""Names that cannot be metadata: mem0 keeps both in one object."""
 
 
 def recognise(part: Part) -> bool:
@@ -39,7 +40,7 @@ def _describes_store(part: Part) -> bool:
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     """Yield each memory, with its owner."""
     if part.json[0] and part.pure.name != "meta.json":
-        yield from each(part, _memories)
+        yield from _in_json(part)
         return
     at = part.path
     place = at.parent if at is not None and part.pure.name == "meta.json" else part.database or b""
@@ -50,11 +51,18 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
         raise FormatError(str(error)) from error
 
 
-def _memories(where: str, given: Any) -> Iterator[Item | Bad]:
-    for memory in given.get("results", [given]):
-        fields = {**(memory.get("metadata") or {}), **memory}
-        place = f"memory {memory.get('id')}"
-        yield from attempt(place, _stored, StoredMemory(memory["id"], {**fields, "data": memory["memory"]}))
+def _in_json(part: Part) -> Iterator[Item | Bad]:
+    if "results" not in part.keys:
+        yield from each(part, _memory)
+        return
+    for path, value in part.walk(lambda path: path[1:] in ((), ("results",))):
+        if path[1:2] == ("results",):
+            yield from attempt(f"memory {path[-1]}", _memory, value)
+
+
+def _memory(where: str, memory: Any) -> Iterator[Item]:
+    fields = {**(memory.get("metadata") or {}), **memory}
+    yield from _stored(where, StoredMemory(memory["id"], {**fields, "data": memory["memory"]}))
 
 
 def _stored(where: str, found: StoredMemory) -> Iterator[Item]:
@@ -63,21 +71,22 @@ def _stored(where: str, found: StoredMemory) -> Iterator[Item]:
         raise InvalidInputError(found.problem)
     if not isinstance(text := fields.get("data"), str):
         raise InvalidInputError("it has no text")
-    owner = owner_of({name: fields.get(name) for name in LABELS})
-    yield Item(
+    user, agent, session = (None if (name := fields.get(label)) is None else str(name).strip() for label in LABELS)
+    item = Item(
         content=text,
         where=where,
         kind=Kind.FACT if fields.get("role") is None else Kind.NOTE,
         id=str(found.id),
         created_at=fields.get("created_at") or now(),
         updated_at=fields.get("updated_at"),
-        user=owner.user,
-        agent=owner.agent,
-        session=owner.session,
-        metadata={name: value for name, value in fields.items() if name not in _OWN},
+        user=user,
+        agent=agent,
+        session=session,
+        metadata={name: value for name, value in fields.items() if name not in OWN},
         payload={name: fields[name] for name in BESIDE if fields.get(name) is not None},
         shared_id=True,
     )
+    yield restored(item, fields.get(KEPT))
 
 
 READER = Reader("mem0", "mem0", recognise, read)
