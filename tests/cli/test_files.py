@@ -81,6 +81,30 @@ def test_an_export_loads_elsewhere_as_it_was(memorist: Command, chat: Path, tmp_
     assert {json.loads(line)["user"] for line in alice[1:]} == {"alice"}
 
 
+@pytest.mark.parametrize("to", ["mem0", "letta", "markdown", "openai"])
+def test_an_export_for_another_system_is_imported_again(memorist: Command, tmp_path: Path, to: str) -> None:
+    memorist("remember", "I moved to Bergen", "-u", "alice", "--kind", "message", "--source", "a form")
+    memorist("remember", "Thanks!", "-u", "bob")
+    name = {"letta": "a.af", "markdown": "a.md"}.get(to, "conversations.json")
+    out = memorist("export", tmp_path / name, "--to", to, "-u", "alice").out
+    assert out.splitlines() == [
+        f"1 record written to {tmp_path / name}",
+        f"1 source{' and 1 author' * (to == 'letta')} found no place in the format {to}",
+    ]
+    assert memorist("--db", tmp_path / "b.db", "import", tmp_path / name, "--yes", "-u", "alice").code == 0
+    [record] = memorist("--db", tmp_path / "b.db", "recent", "-u", "alice", "--json").json
+    assert (record["content"], record["kind"]) == ("I moved to Bergen", "message")
+    piped = memorist("export", "--to", to, "-u", "alice")
+    assert (piped.out.encode(), piped.err.strip()) == ((tmp_path / name).read_bytes(), out.splitlines()[1])
+    refused = memorist("export", tmp_path / "all", "--to", to)
+    assert refused.code == (0 if to == "mem0" else 2) and (to == "mem0" or "there are: alice, bob" in refused.err)
+
+
+def test_an_unknown_format_names_the_known_ones(memorist: Command) -> None:
+    result = memorist("export", "--to", "zep")
+    assert result.code == 2 and "there are: memorist, mem0, letta, markdown, openai" in result.err
+
+
 def test_an_export_of_a_newer_version_is_refused(memorist: Command) -> None:
     result = memorist("load", "-", stdin=b'{"format": "memorist", "version": 99}\n')
     assert result.code == 1 and "upgrade" in result.err

@@ -11,6 +11,7 @@ from memorist.memory import Memory
 from memorist.operations.requests import Request
 from memorist.serve import running as server
 from memorist.serve.app import create_app
+from memorist.serve.rest import whole
 from servers import running
 
 pytestmark = pytest.mark.anyio
@@ -167,7 +168,7 @@ async def test_a_client_that_takes_no_answer_is_dropped(everyone: Memory, monkey
     monkeypatch.setattr(server, "_STALLED_SECONDS", 0.01)
     ended = asyncio.Event()
 
-    async def endless(self: Memory, *, everyone: bool = False) -> Any:
+    async def endless(*given: Any, **options: Any) -> Any:
         try:
             while True:
                 yield "x" * 10_000
@@ -175,7 +176,7 @@ async def test_a_client_that_takes_no_answer_is_dropped(everyone: Memory, monkey
         finally:
             ended.set()
 
-    monkeypatch.setattr(Memory, "export", endless)
+    monkeypatch.setattr(whole, "export_text", endless)
     async with running(create_app(everyone, open=True)) as url:
         _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
         writer.write(b"GET /v1/export HTTP/1.1\r\nHost: localhost\r\n\r\n")

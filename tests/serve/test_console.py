@@ -300,9 +300,16 @@ async def test_export_and_import(page: Page, site: str, alice: Memory, tmp_path:
     await alice.remember("Prefers homestays", id="stay")
     await page.goto(f"{site}/status?user=alice")
     async with page.expect_download() as download:
-        await page.get_by_role("link", name="Export").click()
+        await page.get_by_role("button", name="Export").click()
     file = tmp_path / "export.jsonl"
     await (await download.value).save_as(file)
+    await alice.rate("stay", 1)
+    await page.get_by_label("Format").select_option("mem0")
+    async with page.expect_download() as download:
+        await page.get_by_role("button", name="Export").click()
+    assert (await download.value).suggested_filename == "mem0.json"
+    await page.reload()
+    await expect(page.get_by_role("status")).to_contain_text("What found no place in the file: 1 rating")
     await alice.forget("stay")
     await page.get_by_role("main").get_by_role("link", name="Import").click()
     await page.wait_for_url("**/import?*")  # and its script, without which a file that is chosen is not sent

@@ -135,6 +135,23 @@ async def test_an_export_streams_lines_that_load_takes(http: Any, alice: Memory,
     assert (wrong.status_code, wrong.json()["error"]) == (422, "FormatError")
 
 
+async def test_an_export_for_another_system_says_what_has_no_place(http: Any, alice: Memory, bob: Memory) -> None:
+    await alice.remember("Likes tea", rating=1, id="r1")
+    await alice.remember("A checkpoint", kind="state")
+    await bob.remember("His")
+    answer = await http.get("/v1/export", params={"to": "mem0", **ALICE})
+    assert (answer.headers["memorist-left-out"], answer.headers["content-type"]) == ("1 rating", "application/json")
+    assert answer.headers["content-disposition"] == 'attachment; filename="mem0.json"'
+    assert [each["id"] for each in answer.json()["results"]] == ["r1"]
+    assert "A checkpoint" in (await http.get("/v1/export", params={"to": "markdown", "kind": "state", **ALICE})).text
+    for wrong, told in (
+        ({"to": "zep"}, "there are: memorist, mem0"),
+        ({"to": "letta", "everyone": True}, "name one user"),
+    ):
+        refused = await http.get("/v1/export", params=wrong)
+        assert refused.status_code == 422 and told in refused.json()["detail"]
+
+
 async def test_everyones_records_are_counted_and_purged_one_user_at_a_time(http: Any, alice: Memory) -> None:
     await remember(http, "One", "Two")
     assert (await http.get("/v1/users")).json() == {"users": [{"user": "alice", "count": 2}]}

@@ -1,9 +1,9 @@
 """The command that writes every memory to a file: export."""
 
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import nullcontext
-from typing import Annotated
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Annotated, BinaryIO
 
 import click
 
@@ -14,43 +14,59 @@ from memorist.cli.showing import clean, counted
 from memorist.records.kind import Kind
 from memorist.system.writing import new_file
 
-_REFRESH = 100
-
 
 @command()
 async def export(
     context: click.Context,
     file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
     user: Annotated[str | None, Option("--user", "-u", help="Whose records. Without it, those of all users.")] = None,
+    to: Annotated[
+        str,
+        Option(metavar="FORMAT", help="memorist, mem0, letta, markdown or openai (ChatGPT's conversations.json)."),
+    ] = "memorist",
+    kind: Annotated[tuple[Kind, ...], Option("--kind", "-k", help="Only this kind. May be repeated.")] = (),
 ) -> None:
-    """Write every memory, superseded ones too, as lines of JSON that `memorist load` reads."""
+    """Write memories to a file: as lines of JSON that `memorist load` reads, or as another system reads them.
+
+    Our own format has every record as it is, superseded ones too. Of the others, `memorist import` reads each again;
+    what one has no place for is counted at the end.
+    """
+    from memorist.imports.exporting import export_text
+    from memorist.imports.registry import writer_named
+    from memorist.imports.writer import ExportReport
+
+    writer, report = writer_named(to), ExportReport()
     async with opened(context, user) as memory:
-        lines = memory.export(everyone=user is None)
-        with nullcontext() if file == "-" else records_bar(f"Writing {clean(file)}") as bar:
-            total = 0 if bar is None else await memory.count(kind=tuple(Kind), everyone=user is None, superseded=True)
-            written = await write_lines(file, lines, None if bar is None else lambda done: bar(done - 1, total))
-    if written is not None:
-        click.echo(f"{counted(written - 1, 'record')} written to {file}")  # the first line is the header
+        everyone, kinds = user is None, kind or writer.kinds
+        texts = export_text(memory, writer, report, everyone=everyone, kind=kinds)
+        with _writing(file) as stream, nullcontext() if file == "-" else records_bar(f"Writing {clean(file)}") as bar:
+            total = 0 if bar is None else await memory.count(kind=kinds, everyone=everyone, superseded=True)
+            async for text in texts:
+                stream.write(text.encode())
+                if bar is not None:
+                    bar(report.written, total)
+            stream.flush()
+    if file != "-":
+        click.echo(f"{counted(report.written, 'record')} written to {file}")
+    if losses := report.losses():
+        click.echo(f"{losses} found no place in the format {writer.name}", err=file == "-")
 
 
-async def write_lines(file: str, lines: AsyncIterator[str], show: Callable[[int], None] | None = None) -> int | None:
+async def write_lines(file: str, lines: AsyncIterator[str]) -> int | None:
     """Write lines to a new file, all or none, and return their number; None where they go to the standard output.
 
     Args:
         file: the file; ``-`` is the standard output, which gets UTF-8 whatever the terminal's encoding.
         lines: the lines, without line ends.
-        show: called during the work with the number of written lines.
     """
-    if file == "-":
-        async for line in lines:
-            sys.stdout.buffer.write(f"{line}\n".encode())
-        sys.stdout.buffer.flush()
-        return None
     number = 0
-    with new_file(file) as stream:
+    with _writing(file) as stream:
         async for line in lines:
             stream.write(f"{line}\n".encode())
             number += 1
-            if show is not None and number % _REFRESH == 0:
-                show(number)
-    return number
+        stream.flush()
+    return None if file == "-" else number
+
+
+def _writing(file: str) -> AbstractContextManager[BinaryIO]:
+    return nullcontext(sys.stdout.buffer) if file == "-" else new_file(file)

@@ -65,7 +65,7 @@ _LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/cases": (cases.cases, ()),
     "/cases.jsonl": (cases.download, ()),
     "/status": (pages.status, ()),
-    "/export": (pages.export, ()),
+    "/export": (pages.export, ("to",)),
 }
 _CHANGES: Mapping[str, tuple[Handler, Sequence[str]]] = {
     "/remember": (changes.remember, ("content",)),

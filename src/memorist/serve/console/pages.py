@@ -5,12 +5,13 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
+from memorist.imports import writers
 from memorist.records.origins import Author
 from memorist.records.record import Kind, Record
 from memorist.serve.auth import Right
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import zone_names
-from memorist.serve.rest.whole import lines_answer
+from memorist.serve.rest.whole import LEFT_OUT, export_answer
 
 _PAGE = 25
 _WITH_WORDS = 100
@@ -88,9 +89,10 @@ async def topics(visit: Visit) -> Response:
 
 
 async def export(visit: Visit) -> Response:
-    """Export every record of the scope as lines of JSON."""
-    answer = await lines_answer(visit.memory.export())
-    answer.headers["content-disposition"] = 'attachment; filename="memorist.jsonl"'
+    """Export the records of the scope in the format chosen; the next page says what the format has no place for."""
+    answer = await export_answer(visit.memory, visit.value("to") or "memorist")
+    if losses := answer.headers.get(LEFT_OUT):
+        visit.session.notice = f"What found no place in the file: {losses}"
     return answer
 
 
@@ -108,6 +110,7 @@ async def status(visit: Visit) -> Response:
         open=visit.server.open,
         settings=visit.server.settings if visit.may_see_all and visit.grant.tenant is None else {},
         zones=zone_names(),
+        formats=[(writer.name, writer.title) for writer in writers()],
         retention=await tenant.admin.retention() if visit.may_see_all else None,
         may_purge=visit.grant.right.includes(Right.ADMIN),
     )

@@ -4,15 +4,21 @@ import asyncio
 import json
 import tempfile
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Query, Request
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect
 
 from memorist.errors import FormatError, MemoristError
+from memorist.imports import ExportReport, writers
+from memorist.imports.exporting import export_text
+from memorist.imports.held import Held
+from memorist.imports.registry import writer_named
+from memorist.memory import Memory
 from memorist.operations import requests
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
@@ -41,37 +47,50 @@ STREAMING = (
 LARGE = ("/v1/load",)
 """Those of them that read a body of any size, as it arrives."""
 LINES = "application/x-ndjson"
+LEFT_OUT = "Memorist-Left-Out"
+"""The header that says what an export has no place for."""
+_PIECE = 1 << 20
 _LONGEST_LINE = 64 * 1024 * 1024
 _LINES: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
+
+
+_TO = f"The format: {', '.join(writer.name for writer in writers())}."
 
 
 @router.get(
     "/export",
     response_class=StreamingResponse,
     responses={200: _LINES, **problems()},
-    openapi_extra=takes_in_query(requests.Browse, "everyone"),
+    openapi_extra=takes_in_query(requests.Browse, "everyone", "kind"),
 )
-async def export(access: Reader, request: Request) -> StreamingResponse:
-    """Return every record of the scope as lines of JSON, as they are read; `load` takes them."""
-    everyone = asked_in_query(requests.Browse, request).everyone
-    if everyone:
+async def export(
+    access: Reader, request: Request, to: Annotated[str, Query(description=_TO)] = "memorist"
+) -> StreamingResponse:
+    """Return every record of the scope as lines of JSON, as they are read; `load` takes them.
+
+    Another format gets the current records, without those of the kind "state" unless it is named. What has no place in
+    it is said in the header `Memorist-Left-Out`, such as `12 links and 3 ratings`.
+    """
+    to = request.state.query.pop("to", to)
+    asked = asked_in_query(requests.Browse, request)
+    if asked.everyone:
         await access.ask(requests.Count(everyone=True))  # what is refused is refused before the answer begins
-    return await lines_answer(access.memory.export(everyone=everyone))
+    return await export_answer(access.memory, to, everyone=asked.everyone, kind=asked.kind or None)
 
 
-async def lines_answer(lines: AsyncIterator[str]) -> StreamingResponse:
-    """Return lines as an answer; an error before the first one is an answer of its own."""
-    some = [await anext(lines)]
-
-    async def batches() -> AsyncIterator[bytes]:
-        async for line in lines:
-            if len(some) == 100:
-                yield ("\n".join(some) + "\n").encode()
-                some.clear()
-            some.append(line)
-        yield ("\n".join(some) + "\n").encode()
-
-    return StreamingResponse(batches(), media_type=LINES)
+async def export_answer(memory: Memory, to: str, **options: Any) -> StreamingResponse:
+    """Return an export as an answer: our own format as it is read, another once it is known what it left out."""
+    writer, report = writer_named(to), ExportReport()
+    texts = export_text(memory, writer, report, **options)
+    headers = {"content-disposition": f'attachment; filename="{writer.file}"'}
+    if writer.whole:
+        return StreamingResponse(texts, headers=headers, media_type=writer.media)
+    held = Held()
+    async for text in texts:
+        held.file.write(text.encode())
+    headers |= {"content-length": str(held.size), LEFT_OUT: report.losses()}
+    pieces = iter(partial(held.open().read, _PIECE), b"")
+    return StreamingResponse(pieces, headers=headers, media_type=writer.media, background=BackgroundTask(held.close))
 
 
 @router.post(
