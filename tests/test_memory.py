@@ -756,3 +756,9 @@ async def test_state_is_listed_and_counted_only_by_name_and_exported_and_forgott
         assert (await copy.load([line async for line in alice.export()])).added == 2
     assert await alice.forget(session="monday") == 2
     assert await alice.count(kind="state") == 0
+
+
+@pytest.mark.parametrize("verb", ["recent", "browse", "count", "changes"])
+async def test_a_wrong_label_is_refused_where_nothing_is_stored_too(alice: Memory, verb: str) -> None:
+    with pytest.raises(InvalidInputError, match="session must not be blank"):
+        await getattr(alice, verb)(session="")

@@ -84,13 +84,13 @@ async def history(core: Core, call: Call, request: requests.History) -> list[Cha
 
 async def changes(core: Core, call: Call, request: requests.Changes) -> ReplacementPage:
     """Return one page of changes, newest first."""
-    before = cursors.decode(request.cursor, cursors.CHANGES)
+    before, chosen = cursors.decode(request.cursor, cursors.CHANGES), core.filter(request, call.scope)
     wall = call.scope.wall
     index, scale = await core.recaller.whole(wall)
     if not request.limit or not index.rows:
         return ReplacementPage([])
     wanted = Wanted(
-        filter=core.filter(request, call.scope),
+        filter=chosen,
         least=request.min_score,
         limit=request.limit,
         now=to_micros(core.clock()),
