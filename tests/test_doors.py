@@ -24,14 +24,16 @@ from doors.mcp import Mcp, McpByHttp, McpByStdio
 from doors.playing import compared
 from doors.python import Blocking, Connected, Python
 from doors.rest import Rest, RestByHeader
+from doors.typescript import TypeScript
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder
 
 DOORS: Mapping[str, Callable[[Memory, Path], Door]] = {
     "blocking": Blocking, "connect": Connected, "rest": Rest, "rest by header": RestByHeader, "mcp": Mcp,
     "mcp by http": McpByHttp, "mcp by stdio": McpByStdio, "command line": CommandLine, "console": Console,
+    "typescript": TypeScript,
 }  # fmt: skip
-_CONFIRMED = (Blocking, Connected, Rest, RestByHeader)
+_CONFIRMED = (Blocking, Connected, Rest, RestByHeader, TypeScript)
 """The doors through which one can say that an agent asks. Through MCP nobody else does, so that all would wait."""
 PROCESSES = ("mcp by stdio",)
 """The doors that start a process for each user."""

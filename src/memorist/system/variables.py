@@ -22,7 +22,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "read where they are needed": ("CONFIG", "CACHE", "STATE", "TOKEN", "CHAT_KEY"),
     "deployment": ("PASSWORD",),
     "building": ("MODEL_WHEEL",),
-    "tests and benchmarks": ("TEST_AGENTS", "BENCH_CACHE", "BENCH_DATA", "BENCH_DB"),
+    "tests and benchmarks": ("TEST_AGENTS", "TEST_TYPESCRIPT", "BENCH_CACHE", "BENCH_DATA", "BENCH_DB"),
 }  # fmt: skip
 """Every variable, without its prefix, by what reads it."""
 
