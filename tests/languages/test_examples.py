@@ -182,6 +182,28 @@ def test_a_phrase_points_at_its_day(code: str, text: str, day: str) -> None:
     assert [phrase.span.middle.date().isoformat() for phrase in phrases(text, SAID)] == [day]
 
 
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("What did I drive in the winter?", "2022-12-01"),
+        ("What did I drive in spring?", "2023-03-01"),
+        ("in the summer of 2021", "2021-06-01"),
+        ("Wo wohnte ich im Sommer?", "2022-06-01"),
+        ("Où est-ce que j'habitais en été ?", "2022-06-01"),
+        ("¿Dónde vivía en el otoño?", "2022-09-01"),
+        ("Dove abitavo in primavera?", "2023-03-01"),
+        ("Waar woonde ik in de winter?", "2022-12-01"),
+        ("Gdzie mieszkałem na wiosnę?", "2023-03-01"),
+        ("Onde eu morava no verão?", "2022-12-01"),
+        ("летом 2021", "2021-06-01"),
+    ],
+)
+def test_a_season_without_a_year_is_the_latest_that_has_begun(text: str, begins: str) -> None:
+    [found] = phrases(text, SAID)
+    assert found.span.grain == "season"
+    assert datetime.fromtimestamp(found.span.start, UTC).date().isoformat() == begins
+
+
 @given(st.sampled_from(CODES), st.data())
 def test_no_phrase_is_passed_over_for_want_of_a_hint(code: str, data: st.DataObject) -> None:
     words = sorted({word for text, _ in TIMES[code] for word in (text.casefold(), *text.casefold().split())})

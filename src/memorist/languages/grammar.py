@@ -50,8 +50,8 @@ class Rule:
 
     Attributes:
         pattern: finds its phrases.
-        kind: "date", "month", "year"; "counted" ("two weeks ago"), "until now" ("in the past month"), "period"
-            ("last week"), "on" (a weekday), "weekday in week", "season of year" and "month of year".
+        kind: "date", "month", "season", "year"; "counted" ("two weeks ago"), "until now" ("in the past month"),
+            "period" ("last week"), "on" (a weekday), "weekday in week", "season of year" and "month of year".
         step: of a phrase that counts from the day it was said, in which direction and how far; None for a date.
         unit: the unit of a period, or the month and the day of a holiday, where no word of the phrase says it.
     """
@@ -146,8 +146,8 @@ class Grammar:
         for step in _STEPS:
             known = (each for each in self._cldr["days"].get(str(step), ()) if each not in left_out)
             yield "period", step, "day", _any_of([*known, *self._table["days"].get(str(step), ())])
-        for kind in ("month", "year"):
-            yield kind, None, "", phrases[kind]
+        for kind in ("season", "month", "year"):
+            yield kind, None, "", phrases.get(kind, ())
 
     def _hints_in(self, template: str) -> Sequence[frozenset[str]]:
         template = same_letters(template)

@@ -120,10 +120,11 @@ def _meant(of: Grammar, rule: Rule, match: re.Match[str], now: datetime, years: 
         case "date":
             for start in _days(of, match, now, years):
                 yield calendar.days(start)
-        case "month":
-            month, told = _month(of, match), _year(match)
+        case "month" | "season" as grain:
+            month = _month(of, match) if grain == "month" else int(_meaning(of, "season", match))
+            told = _year(match)
             for year in _years(month, 1, now, years) if told is None else (told,):
-                yield calendar.months(datetime(year, month, 1, tzinfo=UTC), 1, "month")
+                yield calendar.months(datetime(year, month, 1, tzinfo=UTC), 1 if grain == "month" else 3, grain)
         case "year":
             yield calendar.months(datetime(_year(match) or 0, 1, 1, tzinfo=UTC), 12, "year")
         case "counted":
