@@ -55,6 +55,7 @@ def test_a_table_writes_every_grain(code: str) -> None:
         ("when", "Which day was it?"),
         ("standing", "From now on, keep it short"),
         ("conditional", "Always name your sources when I ask about history"),
+        ("preference", "I prefer window seats"),
         ("manners", "Good morning!"),
         ("no_longer", "I don't smoke anymore"),
     ],

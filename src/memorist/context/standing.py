@@ -13,8 +13,13 @@ from memorist.records.record import Kind, Record
 
 _LONGEST = 400
 _LOOKED_AT = 16
-"""The number of records read if those for some questions only are left out; otherwise twice as many as are shown."""
+"""The number of records read, of which most are left out."""
 _MOST = 3
+_FREE = 100
+"""Characters up to which a preference is told whatever is asked."""
+_RELATED = 2
+"""How many of the question's terms a longer one must share: most are wishes of one conversation ("I'd prefer a morning
+slot"), said amid other things."""
 
 
 async def asked_for(reader: Reader, topics: Collection[str], pinned: Collection[str], **narrowing: Any) -> list[Line]:
@@ -41,10 +46,11 @@ async def asked_for(reader: Reader, topics: Collection[str], pinned: Collection[
 async def standing_among(reader: Reader, asked: QuestionTerms, *, conditional: bool, shared: bool) -> list[Line]:
     """Return standing instructions and preferences: first those that share words with the question, then the newest.
 
-    Without `conditional`, only those that hold for every question: "Always answer in French", but neither "Always name
-    your sources when I ask about history" nor "I prefer window seats".
+    Of preferences in long texts only those that share words with the question. Without `conditional`, only what holds
+    for every question: "Always answer in French", but neither "Always name your sources when I ask about history" nor
+    "I prefer window seats".
     """
-    read = await reader.standing(asked.terms, 2 * _MOST if conditional else _LOOKED_AT, shared=shared)
+    read = await reader.standing(asked.terms, _LOOKED_AT, shared=shared)
     found = [
         record
         for record in read
@@ -52,11 +58,20 @@ async def standing_among(reader: Reader, asked: QuestionTerms, *, conditional: b
         and (record.kind is not Kind.MESSAGE or (record.payload.get("speaker") or record.payload.get("role")) == "user")
         and len(record.content) <= _LONGEST
         and said("standing", record.content)
+        and (
+            _concerns(asked, record.content)
+            if conditional
+            else not (said("conditional", record.content) or said("preference", record.content))
+        )
     ]
-    if not conditional:
-        found = [record for record in found if not said("conditional", record.content)]
     found.sort(key=lambda record: (asked.shares(record.content), record.at), reverse=True)
     return [_line(record, "standing") for record in found[:_MOST]]
+
+
+def _concerns(asked: QuestionTerms, text: str) -> bool:
+    """Return whether a standing instruction or preference may matter for a question."""
+    short = len(text) <= _FREE or not said("preference", text)
+    return short or asked.shares(text) >= min(_RELATED, len(asked.terms))
 
 
 def _line(record: Record, why: Why) -> Line:

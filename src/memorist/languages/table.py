@@ -23,6 +23,7 @@ Phrases: TypeAlias = Literal[
     "timed",
     "standing",
     "conditional",
+    "preference",
     "manners",
     "before",
     "now",
