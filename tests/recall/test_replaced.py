@@ -236,3 +236,46 @@ def test_records_that_say_the_same_share_one_chance() -> None:
             scores.append([hit.score for hit in memory.recall("what is the wifi password?", limit=copies)])
     [[alone], several] = scores
     assert all(abs(score - alone) < 0.05 for score in several) and alone > 0.5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "question"),
+    [
+        (
+            "My dentist appointment is on the 12th of June",
+            "Actually, the dentist appointment is on the 14th of June",
+            "When is my dentist appointment?",
+        ),
+        ("My boss is called Nora Lind", "Sorry, I meant my boss is called Nina Lind", "Who is my boss?"),
+        (
+            "Mein Zahnarzttermin ist am 12. Juni",
+            "Korrektur: mein Zahnarzttermin ist am 14. Juni",
+            "Wann ist jetzt mein Zahnarzttermin?",
+        ),
+        (
+            "Mi cita con el dentista es el 12 de junio",
+            "Perdón, me equivoqué: la cita con el dentista es el 14 de junio",
+            "¿Cuándo es ahora mi cita con el dentista?",
+        ),
+    ],
+)
+def test_a_correction_replaces_what_was_said_before_it_in_the_same_conversation(
+    wrong: str, right: str, question: str
+) -> None:
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        bob = memory.scoped(user="bob", session="s")
+        talk = [("user", wrong), ("assistant", f"Noted: {wrong}"), ("user", right)]
+        bob.remember([Draft(content=text, kind=Kind.MESSAGE, payload={"role": role}) for role, text in talk])
+        first, *others = bob.recall(question, limit=3)
+        assert first.record.content == right and first.replaced is None
+        assert {hit.replaced and hit.replaced.by for hit in others} == {first.record.id}
+        [change] = bob.changes().changes
+        assert (change.former.content, change.record.content) == (wrong, right)
+
+
+def test_what_is_added_in_the_same_conversation_replaces_nothing() -> None:
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        bob = memory.scoped(user="bob", session="s")
+        talk = ["I take 40 mg of propranolol in the morning", "And I take 20 mg of propranolol in the evening"]
+        bob.remember([Draft(content=text, kind=Kind.MESSAGE, payload={"role": "user"}) for text in talk])
+        assert [hit.replaced for hit in bob.recall("How much propranolol do I take?")] == [None, None]

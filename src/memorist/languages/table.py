@@ -36,12 +36,13 @@ Phrases: TypeAlias = Literal[
     "was",
     "whether",
     "changed",
+    "corrects",
     "no_state",
 ]
 """The lists of a table. docs/languages.md says what each holds."""
-OPTIONAL = frozenset(("question_end", "is", "did", "was", "whether", "no_state"))
+OPTIONAL = frozenset(("question_end", "is", "did", "was", "whether", "corrects", "no_state"))
 """Lists that a table may leave out: a question's end, which most languages write as a mark, and those that tell a
-question for a state, without which only "now" and "before" do."""
+question for a state, without which only "now" and "before" do, and a correction."""
 
 _FOLDER = Path(__file__).with_name("tables")
 CODES = tuple("en de fr es pt it nl pl ru uk tr ar fa hi zh ja ko vi th id".split())

@@ -3,28 +3,29 @@
     asks        a message that does nothing but ask
     tells       a message in the first person
     timed       a message that says when something is or was
+    corrects    a message that corrects what was said before: "actually, …", "I meant …"
     day:-1      a message that points at a day, here the one before it was said; up to three such marks
     foreign     a text in another language than English, which another of the bundled models embeds
     standing    an instruction or preference that holds from now on: "always …", "never …", "I prefer …"
 
-Only messages have the first four. The others are for every kind that recall finds, `standing` but for what an
+Only messages have the first five. The others are for every kind that recall finds, `standing` but for what an
 assistant says.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from memorist.languages import is_english, plain, role_of, said, tables_of
+from memorist.languages import Phrases, is_english, plain, role_of, said, tables_of
 from memorist.languages.calendar import DAY
 from memorist.languages.phrases import spans
 from memorist.languages.sentences import asks, length_of, sentences_of
 from memorist.records.record import Kind, Record
 from memorist.system.regex import regex
 
-ASKS, TELLS, TIMED, STANDING, FOREIGN = "asks", "tells", "timed", "standing", "foreign"
-COLUMNS = (ASKS, TELLS, TIMED, STANDING, FOREIGN)
+ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN = "asks", "tells", "timed", "corrects", "standing", "foreign"
+COLUMNS = (ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN)
 """The marks that are a field of a row in an index."""
 _POINTS_AT = "day:"
 
@@ -46,8 +47,10 @@ def marks_of(record: Record) -> frozenset[str]:
     if said("standing", text) and role_of(speaker_of(record)) in (None, "user"):
         marks.add(STANDING)
     if record.kind is Kind.MESSAGE:
-        found = ((ASKS, _only_asks(text)), (TELLS, said("first_person", text)), (TIMED, said("timed", text)))
-        marks.update(mark for mark, holds in found if holds)
+        signs: Mapping[str, Phrases] = {TELLS: "first_person", TIMED: "timed", CORRECTS: "corrects"}
+        marks.update(mark for mark, sign in signs.items() if said(sign, text))
+        if _only_asks(text):
+            marks.add(ASKS)
         days = dict.fromkeys(_days(text[:_READ], record.at))
         marks.update(f"{_POINTS_AT}{day}" for day in list(days)[:_MOST_DAYS])
     return frozenset(marks)

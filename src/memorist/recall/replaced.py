@@ -15,6 +15,7 @@ import numpy as np
 
 from memorist.languages import Phrases, plain, role_of, tables_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
+from memorist.recall.marks import CORRECTS
 from memorist.recall.scale import Scale
 from memorist.recall.vectors import products
 from memorist.records.origins import Author
@@ -37,7 +38,7 @@ _USUAL = 20
 _WORDS = 200
 LEAST = 0.7
 """The least score of a replacement that is told."""
-_SIGNS: Sequence[Phrases] = ("changed", "no_longer")
+_SIGNS: Sequence[Phrases] = ("changed", "no_longer", "corrects")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TRUSTED = Author.USER | Author.OPERATOR
 _KINDS = [KINDS[kind] for kind in (Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.EPISODE)]
@@ -152,7 +153,8 @@ def _shared(index: WallIndex, rows: Rows, seeds: Rows) -> tuple[Floats, Bools]:
 
 
 def _later(index: WallIndex, rows: Rows, others: Rows) -> Bools:
-    """Return which others, by column, may replace which rows: what the same person says later, in another conversation.
+    """Return which others, by column, may replace which rows: what the same person says later, in another conversation,
+    or in the same to correct it.
 
     What an assistant says replaces nothing; it repeats what it was told. Nor does what came from an import or the web
     replace what the user said: whoever had a hand in the later record is the user, the operator, or an author of both.
@@ -162,9 +164,9 @@ def _later(index: WallIndex, rows: Rows, others: Rows) -> Bools:
     at, number, session, speaker, kind, authors = (index.column(name)[rows][:, None] for name in names)
     at_, number_, session_, speaker_, kind_, authors_ = (index.column(name)[others] for name in names)
     after = (at_ > at) | ((at_ == at) & (number_ > number))
-    elsewhere = (session_ != session) | (session < 0)
+    apart = (session_ != session) | (session < 0) | index.column(CORRECTS)[others]
     told = (speaker_ == speaker) | np.isin(speaker, assistants) | (speaker < 0) | (speaker_ < 0)
     strangers = authors_ & ~authors & ~_TRUSTED.value
     able = ~np.isin(speaker_, assistants) & np.isin(kind_, _KINDS)
-    later: Bools = after & elsewhere & told & (strangers == 0) & able & np.isin(kind, _KINDS)
+    later: Bools = after & apart & told & (strangers == 0) & able & np.isin(kind, _KINDS)
     return later
