@@ -57,15 +57,23 @@ async def test_of_many_alike_each_is_less_likely() -> None:
     assert first.score < 0.3
 
 
-@given(arrays.arrays(np.float32, st.integers(1, 30), elements=st.floats(-20, 60, width=32)), st.booleans())
+@given(
+    arrays.arrays(np.float32, st.integers(1, 30), elements=st.floats(-20, 60, width=32)), st.booleans(), st.booleans()
+)
 def test_scores_are_in_the_order_of_the_sums_and_no_more_than_one_together(
-    total: np.ndarray[tuple[int], np.dtype[np.float32]], talk: bool
+    total: np.ndarray[tuple[int], np.dtype[np.float32]], talk: bool, state: bool
 ) -> None:
-    scores = calibrated(total, crowd_of(total, talk=talk))
+    scores = calibrated(total, crowd_of(total, talk=talk, state=state))
     assert ((scores >= 0) & (scores <= 1)).all()
     assert scores.sum() <= 1 + 1e-3
     order = np.argsort(total, kind="stable")
     assert (np.diff(scores[order]) >= -1e-6).all()
+
+
+def test_of_several_states_the_best_stands_out() -> None:
+    total = np.array([12, 11, 10], np.float32)
+    [best, *_], [state, *_] = (calibrated(total, crowd_of(total, talk=False, state=state)) for state in (False, True))
+    assert state > best + 0.1
 
 
 def test_of_no_records_nothing_is_told() -> None:

@@ -38,9 +38,10 @@ Phrases: TypeAlias = Literal[
     "changed",
     "corrects",
     "no_state",
+    "event",
 ]
 """The lists of a table. docs/languages.md says what each holds."""
-OPTIONAL = frozenset(("question_end", "is", "did", "was", "whether", "corrects", "no_state"))
+OPTIONAL = frozenset(("question_end", "is", "did", "was", "whether", "corrects", "no_state", "event"))
 """Lists that a table may leave out: a question's end, which most languages write as a mark, and those that tell a
 question for a state, without which only "now" and "before" do, and a correction."""
 

@@ -16,29 +16,32 @@ MIDDLE = 10.0
 """The sum above which a record is more likely to fit than not, in a scope without conversations."""
 TALK = 2.2
 """What is added to `MIDDLE` in a conversation, whose messages also have their neighbours' signals."""
-STEEPNESS = 0.8
-"""A record counts e times as much as one whose sum is 1 / STEEPNESS lower."""
+STEEPNESS, STATES_STEEPNESS = 0.8, 1.3
+"""A record counts e times as much as one whose sum is 1 / STEEPNESS lower. The second is that of questions for a state,
+whose signals have weights of their own: chosen on bench/data/now_dev, with each of its memories left out once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """All records of one ranking: their weights together, as a logarithm, and whether there are messages among them."""
+    """All records of one ranking: their weights together, as a logarithm, whether there are messages among them, and
+    the steepness of the weights."""
 
     weight: float = 0.0
     talk: bool = False
+    steepness: float = STEEPNESS
 
     def share(self, total: Floats) -> Floats:
         """Return the share of each record, from the sums of its signals."""
-        shares: Floats = np.minimum(np.exp(STEEPNESS * total - np.float32(self.weight)), 1)
+        shares: Floats = np.minimum(np.exp(np.float32(self.steepness) * total - np.float32(self.weight)), 1)
         return shares
 
 
-def crowd_of(total: Floats, *, talk: bool) -> Crowd:
-    """Return the `Crowd` of records, from the sums of their signals."""
+def crowd_of(total: Floats, *, talk: bool, state: bool = False) -> Crowd:
+    """Return the `Crowd` of records, from the sums of their signals; `state` tells whether a state is asked for."""
     if not len(total):
         return Crowd()
-    most = float(total.max())
-    return Crowd(STEEPNESS * most + float(np.log(np.exp(STEEPNESS * (total - most)).sum())), talk)
+    most, steepness = float(total.max()), STATES_STEEPNESS if state else STEEPNESS
+    return Crowd(steepness * most + float(np.log(np.exp(steepness * (total - most)).sum())), talk, steepness)
 
 
 def calibrated(total: Floats, crowd: Crowd) -> Floats:

@@ -26,7 +26,7 @@ _LONGEST = 25
 """The most words of a question for a state: a longer one is a task."""
 _ASKING: Sequence[Phrases] = ("who", "when", "where", "how_many", "whether")
 """What shows a question where no mark does."""
-State: TypeAlias = Literal["now", "then", "before", "all"]
+State: TypeAlias = Literal["now", "whether", "then", "before", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class Question:
     former: Sequence[str] = ()
     """Terms that texts stored by an earlier version may hold in the place of some of `terms`."""
     state: State | None = None
-    """Which state it asks for: what holds now, at the time that it names, what held before, or all that hold; None for
-    all else."""
+    """Which state it asks for: what holds now, whether something holds, what held at the time that it names, what held
+    before, or all that hold; None for all else."""
     until: float | None = None
     """The end of what matters for a state at a time, in seconds since 1970."""
 
@@ -101,21 +101,30 @@ def _state(text: str, first_person: bool, pointed: Sequence[Span], now: datetime
     """Return which state a question asks for, and until when what was told matters; None for an event, for what was
     said to the assistant, and where it is not clear.
 
-    Who asks in the present tense about himself, or says "now", asks for what holds now; "was I …" with a time, for what
-    held then. Of others' lives more is asked than their present state: there only "now" counts.
+    Who asks in the present tense about himself, or says "now", asks for what holds now; "was I …" with a time, or "did
+    I …" with a month, for what held then. Of others' lives more is asked than their present state: there only "now"
+    counts.
     """
     present = said("now", text)
     if length_of(text) > _LONGEST or said("no_state", text) or not (first_person or present):
         return None, None
     if not (asks(text, tables_of(text)) or any(said(what, text) for what in _ASKING)):
         return None, None
-    several = said("several", text)
-    if said("before", text) and not (several or said("how_long", text) or said("whether", text)):
+    several, whether = said("several", text), said("whether", text)
+    counted = several and said("how_many", text)
+    past, holds = said("did", text), whether or ((present or said("is", text)) and not said("did", text))
+    if said("before", text) and (past or not holds) and not (several or said("how_long", text) or whether):
         over = [span.start for span in pointed if span.end <= now.timestamp()]
         return ("then", min(over)) if over else ("before", None)
-    if pointed:
-        return ("then", max(span.end for span in pointed)) if said("was", text) and not several else (None, None)
-    holds = said("whether", text) or ((present or said("is", text)) and not said("did", text))
-    if not holds or (several and said("how_many", text)):
+    if pointed and not whether:
+        held = said("was", text) and not counted
+        lasting = first_person and past and not (several or said("event", text)) and all(map(_is_long, pointed))
+        return ("then", max(span.end for span in pointed)) if held or lasting else (None, None)
+    if not holds or counted:
         return None, None
-    return "all" if several else "now", None
+    return "all" if several else "whether" if whether else "now", None
+
+
+def _is_long(span: Span) -> bool:
+    """Return whether a state, rather than an event, may be asked for by its time: a month, a season or a year."""
+    return span.grain in ("month", "season", "year") and not span.vague

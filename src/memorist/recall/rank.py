@@ -14,7 +14,7 @@ from memorist.recall.forms import forms_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.marks import ASKS, FOREIGN, STANDING, TELLS, TIMED
 from memorist.recall.question import Question
-from memorist.recall.replaced import LEAST, MOST, replacements
+from memorist.recall.replaced import FURTHEST, LEAST, MOST, replacements
 from memorist.recall.scale import Scale
 from memorist.recall.spelling import respelled
 from memorist.recall.temporal import time_fit
@@ -43,8 +43,8 @@ WEIGHTS: Mapping[str, float] = {
 """What each signal counts: learned listwise on all data sets together, then rounded; see docs/research/recall.md."""
 STATES: Mapping[str, float] = {
     **WEIGHTS,
-    "words": 0.7,
-    "words_around": 1.4,
+    "words": 1.0,
+    "words_around": 2.0,
     "pairs": 2.0,
     "first_person": 2.5,
     "time": 0.0,
@@ -52,9 +52,10 @@ STATES: Mapping[str, float] = {
     "impersonal": 0.0,
     "conversation": 0.0,
     "generic": -12.0,
+    "states_around": FURTHEST,
     "replaced": -7.0,
-    "replaces": 5.0,
-    "latest": 1.6,
+    "replaces": 2.0,
+    "latest": 1.2,
     "not_yet": -1.8,
     "former": 3.0,
 }
@@ -210,7 +211,8 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
     ranked = _ranked(index, rows, cosines, signals, asked.scale)
     if asked.vector is not None and len(rows):
         ranked = _second(index, ranked, question)
-    return replace(ranked, crowd=crowd_of(_once(index, ranked), talk="impersonal" in signals))
+    crowd = crowd_of(_once(index, ranked), talk="impersonal" in signals, state=ranked.weights is STATES)
+    return replace(ranked, crowd=crowd)
 
 
 def _by_words(index: WallIndex, asked: Search) -> WordScores:
@@ -278,15 +280,18 @@ def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     at = index.column("at")
     found = replacements(index, rows, ranked.total()[best], ranked.scale, until)
     replaced = _spread_out(found.replaced, best, count)
-    order = at[ranked.rows].argsort().argsort() / max(count - 1, 1)
+    signals["states_around"] = _spread_out(found.lift, best, count)
     if question.state == "before":
         signals["former"] = replaced
     else:
-        holds = np.ones(count, bool) if until is None else at[ranked.rows] <= until
         signals |= {"replaced": replaced, "replaces": _spread_out(found.replaces, best, count)}
-        signals["latest"] = (order * holds).astype(np.float32)
-        if until is not None:
-            signals["not_yet"] = (~holds).astype(np.float32)
+    holds = np.ones(count, bool) if until is None else at[ranked.rows] <= until
+    if question.state in ("now", "then"):
+        times = at[ranked.rows]
+        earlier = np.searchsorted(np.sort(times), times)
+        signals["latest"] = (earlier / max(count - 1, 1) * holds).astype(np.float32)
+    if until is not None:
+        signals["not_yet"] = (~holds).astype(np.float32)
     by = np.full(count, -1, np.int64)
     by[best] = np.where(found.by >= 0, index.column("number")[found.by], -1)
     likely = _spread_out(found.likely, best, count)

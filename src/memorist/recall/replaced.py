@@ -15,7 +15,7 @@ import numpy as np
 
 from memorist.languages import Phrases, plain, role_of, tables_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
-from memorist.recall.marks import CORRECTS
+from memorist.recall.marks import ASKS, CORRECTS
 from memorist.recall.scale import Scale
 from memorist.recall.vectors import products
 from memorist.records.origins import Author
@@ -25,9 +25,15 @@ NEARER, SHARED, NUMBERS, CONSTANT = 21.6, 1.9, 2.1, -5.6
 """What the nearness of two vectors, the rare words they share, and a number in each that is not in the other count."""
 RARE = 0.7
 """The least information of a rare word: 1 is that of a word which one record of the wall holds."""
-FLATNESS = 1.2
-"""How fast a record that fits the question less well loses the right to replace another: 0.8 points of the sum leave
-1 / e of it."""
+REACH = 0.9
+"""How fast a record that fits the question less well loses the right to replace another, or to be replaced: 1.1 points
+of the sum leave 1 / e of it."""
+STEEPNESS = 1.5
+"""How much more the best fitting states of the same count than the others, for how well each of them fits."""
+FURTHEST = 4.0
+"""By how many points of the sum a state fits better than another of the same at most, as far as that counts there."""
+KIN = 3.0
+"""How many others tell states of the same as one record, at most: where more seem to, each is less likely to."""
 MOST = 120
 """The best records of a question, among which it is looked for."""
 SEEDS = 40
@@ -47,17 +53,20 @@ _KINDS = [KINDS[kind] for kind in (Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.EPIS
 
 @dataclass(frozen=True, slots=True)
 class Replacements:
-    """For each of some rows, 0 to 1 each.
+    """For each of some rows, 0 to 1 where nothing else is said.
 
     Attributes:
-        replaced: how likely a later one tells another state of the same, if it answers as well.
-        replaces: how likely it tells another state of the same than an earlier one.
+        replaced: how likely any later one tells another state of the same, if it answers as well.
+        replaces: how likely it tells another state of the same than any earlier one.
+        lift: how much better the others that speak of the same fit the question, weighed by how likely they do; 1 is
+            `FURTHEST`, and several together may reach more.
         by: the row that replaces it most likely; -1 for none.
         likely: how likely the two speak of the same.
     """
 
     replaced: Floats
     replaces: Floats
+    lift: Floats
     by: Rows
     likely: Floats
 
@@ -74,19 +83,35 @@ def replacements(index: WallIndex, rows: Rows, total: Floats, scale: Scale, unti
     """
     seeds = np.argsort(-total, kind="stable")[:SEEDS]
     same = _of_the_same(index, rows, seeds, scale)
-    later, earlier = _later(index, rows, rows[seeds]), _later(index, rows[seeds], rows).T
+    by_each = np.where(_later(index, rows, rows[seeds]), same, 0)
+    of_each = np.where(_later(index, rows[seeds], rows).T, same, 0)
+    kin = np.maximum((by_each + of_each).sum(axis=1, keepdims=True) / KIN, 1)
+    by_each, of_each = by_each / kin, of_each / kin
     able = np.ones(len(rows), bool) if until is None else index.column("at")[rows] <= until
     behind = np.minimum(total[seeds] - total[able].max(initial=-np.inf), 0)
-    fits = np.exp(FLATNESS * behind) * able[seeds]
-    by_each = np.where(later, same, 0) * fits
-    best, here = by_each.argmax(axis=1), np.arange(len(rows))
-    replaced = by_each[here, best]
+    fits = np.exp(REACH * behind) * able[seeds]
+    best, here = (by_each * fits).argmax(axis=1), np.arange(len(rows))
+    replaced = _any(by_each * fits)
     return Replacements(
         replaced=replaced,
-        replaces=(np.where(earlier, same, 0) * fits).max(axis=1) * able,
+        replaces=_any(of_each * fits) * able,
+        lift=_lift(np.maximum(by_each, of_each), total, total[seeds]),
         by=np.where(replaced > 0, rows[seeds[best]], -1),
         likely=same[here, best],
     )
+
+
+def _any(each: Floats) -> Floats:
+    """Return how likely at least one of each row holds."""
+    held: Floats = 1 - np.prod(1 - each, axis=1)
+    return held
+
+
+def _lift(same: Floats, own: Floats, others: Floats) -> Floats:
+    """Return how much better the others that speak of the same, by column, fit than each row alone."""
+    weights = np.exp(STEEPNESS * np.minimum(others[None] - own[:, None], FURTHEST))
+    lift: Floats = np.log1p((same * weights).sum(axis=1)) / (STEEPNESS * FURTHEST)
+    return lift
 
 
 def score_of(likely: float, earlier: str, later: str) -> float:
@@ -156,17 +181,18 @@ def _later(index: WallIndex, rows: Rows, others: Rows) -> Bools:
     """Return which others, by column, may replace which rows: what the same person says later, in another conversation,
     or in the same to correct it.
 
-    What an assistant says replaces nothing; it repeats what it was told. Nor does what came from an import or the web
-    replace what the user said: whoever had a hand in the later record is the user, the operator, or an author of both.
+    What an assistant says replaces nothing; it repeats what it was told. What does nothing but ask tells no state. Nor
+    does what came from an import or the web replace what the user said: whoever had a hand in the later record is the
+    user, the operator, or an author of both.
     """
     assistants = [code for name, code in index.speakers.items() if role_of(str(name)) == "assistant"]
-    names = ("at", "number", "session", "speaker", "kind", "authors")
-    at, number, session, speaker, kind, authors = (index.column(name)[rows][:, None] for name in names)
-    at_, number_, session_, speaker_, kind_, authors_ = (index.column(name)[others] for name in names)
+    names = ("at", "number", "session", "speaker", "kind", "authors", ASKS)
+    at, number, session, speaker, kind, authors, asks = (index.column(name)[rows][:, None] for name in names)
+    at_, number_, session_, speaker_, kind_, authors_, asks_ = (index.column(name)[others] for name in names)
     after = (at_ > at) | ((at_ == at) & (number_ > number))
     apart = (session_ != session) | (session < 0) | index.column(CORRECTS)[others]
     told = (speaker_ == speaker) | np.isin(speaker, assistants) | (speaker < 0) | (speaker_ < 0)
     strangers = authors_ & ~authors & ~_TRUSTED.value
-    able = ~np.isin(speaker_, assistants) & np.isin(kind_, _KINDS)
-    later: Bools = after & apart & told & (strangers == 0) & able & np.isin(kind, _KINDS)
+    able = ~np.isin(speaker_, assistants) & np.isin(kind_, _KINDS) & ~asks_
+    later: Bools = after & apart & told & (strangers == 0) & able & np.isin(kind, _KINDS) & ~asks
     return later
