@@ -7,12 +7,12 @@ from memorist.context.naming import Named
 from memorist.records.record import Hit
 
 WEIGHTS: Mapping[str, float] = {
-    "score": 0.678,
-    "meaning": 22.744,
-    "person": 3.654,
-    "size": -1.256,
-    "unknown": -2.112,
-    "constant": 1.385,
+    "found": 0.595,
+    "meaning": 19.298,
+    "person": 4.66,
+    "size": -1.482,
+    "unknown": -0.928,
+    "constant": 2.032,
 }
 """Fitted by bench/context/fit.py on questions that a memory can answer and on others that it cannot, in memories of 1
 to 5,000 records; see docs/research/context.md."""
@@ -23,7 +23,8 @@ _READ = 20
 _BEST = 5
 _LONG = 200
 """Characters from which on a text counts as long: longer messages are embedded in parts of about this size."""
-_LEAST = 1e-6
+_LEAST = 0.01
+"""Probabilities nearer to 0 and 1 count as this one does."""
 
 
 def confidence_of(hits: Sequence[Hit], named: Named) -> float:
@@ -42,7 +43,8 @@ def features(hits: Sequence[Hit], named: Named) -> Mapping[str, float]:
         named: whom the question names.
 
     Returns:
-        - `score`: the log odds of the best score.
+        - `found`: the log odds of the sum of the scores, which is how many of the hits answer; records that say nearly
+          the same share what one of them alone would have.
         - `meaning`: by how much the nearest is nearer than a question and a text that have nothing to do with each
           other: some questions ("hello") are near to everything, and so are some texts.
         - `person`: 1 where the question names somebody who speaks here, else 0.
@@ -52,11 +54,11 @@ def features(hits: Sequence[Hit], named: Named) -> Mapping[str, float]:
         - `constant`: 1.
     """
     read = hits[:_READ]
-    score = min(max(max(hit.score for hit in read), _LEAST), 1 - _LEAST)
+    found = min(max(sum(hit.score for hit in read), _LEAST), 1 - _LEAST)
     nearest = max(read, key=lambda hit: hit.signals.get("meaning", 0.0))
     sizes = [min(len(hit.record.content), _LONG) for hit in read[:_BEST]]
     return {
-        "score": math.log(score / (1 - score)),
+        "found": math.log(found / (1 - found)),
         "meaning": nearest.signals.get("meaning", 0.0) - nearest.signals.get("background", 0.0),
         "person": float(named.speaker),
         "size": math.log(sum(sizes) / len(sizes)),

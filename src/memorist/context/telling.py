@@ -39,9 +39,10 @@ ROOM = 0.7
 PRICE, THRIFT = 0.008, 0.3
 """The least share of the probability that 100 characters must hold to be told, where 600 tokens are allowed, and how
 that falls beyond: at 1 it halves where twice as many are allowed, at 0 it stays."""
-SURE, SURER, SURE_THRIFT = 0.05, 3, 1.5
-"""The same where an answer is certain, the power of the best score with which that counts, and how it falls, above 600
-tokens and below, where the budget is a cut already."""
+SURE, SURER, SURE_THRIFT = 0.05, 3, 3
+"""The same where an answer is certain, the power of the best score with which that counts, and how it falls beyond."""
+LESS = 3
+"""How both fall where fewer tokens are allowed, which is a cut already."""
 SEVERAL = 3.0
 """How many times cheaper a line is where a question asks for several things."""
 TIGHT_FROM = 4
@@ -124,7 +125,7 @@ def _earning(new: list[Hit], hits: list[Hit], asked: QuestionTerms, tokens: int)
     left = max(min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0), _LEAST)
     sure = min(max((hit.score for hit in new if hit.replaced is None), default=0.0) / left, 1.0)
     beyond, within = min(1.0, _AT / tokens), min(1.0, tokens / _AT)
-    price = max(PRICE * beyond**THRIFT, SURE * sure**SURER * (beyond * within) ** SURE_THRIFT)
+    price = max(PRICE * beyond**THRIFT, SURE * sure**SURER * beyond**SURE_THRIFT) * within**LESS
     least = math.log(price * left / (SEVERAL if asked.several else 1.0))
     best = sorted(new, key=worth, reverse=True)
     earning = [hit for place, hit in enumerate(best) if not place or worth(hit) >= least]
