@@ -6,8 +6,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -102,6 +103,24 @@ def test_a_memory_that_fails_is_named_with_its_reason_and_the_others_go_on(data:
     done = subprocess.run([*command, "--work", str(tmp_path / "w")], capture_output=True, text=True, env=environment)
     assert done.returncode == 0 and "`ZeroDivisionError: division by zero`" in done.stdout
     assert "**Memorist**" in done.stdout
+
+
+@pytest.mark.slow
+def test_what_takes_too_long_is_named_and_not_tried_again(arena: Any, tmp_path: Path, capsys: Any) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import time\nclass Memory:\n    def __init__(self, folder, embed=None):\n        time.sleep(600)\n"
+    )
+    run = arena("run")
+    size, place = replace(run.QUICK, seconds=1), run.Environment(run.System(slow), tmp_path, here=True)
+
+    def cell(size: Any) -> Any:
+        measuring = run.Arena(tmp_path, size, SimpleNamespace(environment={})).measure(place.system, place, [])
+        return next(result for _, name, result in measuring if name == "install")
+
+    assert cell(size) == {"error": "not done within 1 s"} and capsys.readouterr().err
+    assert cell(size) == {"error": "not done within 1 s"} and not capsys.readouterr().err
+    assert cell(replace(size, seconds=2)) == {"error": "not done within 2 s"}, "with more time it is"
 
 
 def test_every_system_says_what_it_needs_in_forty_lines_of_code(arena: Any) -> None:
