@@ -101,7 +101,9 @@ class LangGraph(Program):
         return self.made.setdefault(user, create_agent(Model(), middleware=middleware, checkpointer=self.saver))
 
     async def say(self, user: str, session: str, text: str) -> str:
-        await self.agent(user).ainvoke({"messages": [text]}, {"configurable": {"thread_id": session}})
+        thread = {"configurable": {"thread_id": session}}
+        # By default LangGraph asks the model while the message is still being written.
+        await self.agent(user).ainvoke({"messages": [text]}, thread, durability="sync")
         return self.prompt
 
     async def heard(self, user: str, session: str) -> list[str]:
