@@ -1,7 +1,7 @@
 """The protocol of an engine."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from memorist.operations.calls import Call
 from memorist.operations.requests import Request
@@ -20,7 +20,7 @@ class Engine(ABC):
     Every method may be called from any thread and any event loop.
     """
 
-    remote: ClassVar[bool] = False
+    remote: bool = False
     """Whether another process answers."""
 
     @property
@@ -65,6 +65,7 @@ class WrappedEngine(Engine):
 
     def __init__(self, inner: Engine) -> None:
         self._inner = inner
+        self.remote = inner.remote
 
     @property
     def clock(self) -> Clock:
