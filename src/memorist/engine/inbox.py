@@ -51,6 +51,7 @@ _LONGEST = 20_000
 _EXCERPT = 200
 _KEPT = timedelta(days=90)
 _UNDOABLE = timedelta(minutes=2)
+_UNDECIDED: Mapping[str, Any] = {"state": {"$in": ["waiting", "keeping"]}}
 _MARK = "dropped/"
 _DROPPED = "the user dropped this; it is not done, and is not to be asked for again"
 
@@ -83,8 +84,7 @@ async def propose(core: Core, call: Call, request: Change) -> Any:
     if any(each.payload["state"] == "dropped" for each in there):
         raise InvalidInputError(_DROPPED)
     if not there:
-        chosen = make_filter(payload={"state": {"$in": ["waiting", "keeping"]}})
-        if await core.store.count(scope.wall.reach, chosen) >= _MOST:
+        if await core.store.count(scope.wall.reach, make_filter(payload=_UNDECIDED)) >= _MOST:
             raise InvalidInputError(f"{_MOST} proposals wait for the user's yes already; nothing more is taken before")
         quotes = frozenset((call.scope.wall, each) for each in about)
         put = await core.put(record, Action.REMEMBERED, None, quotes=quotes)
@@ -196,9 +196,7 @@ async def inbox(core: Core, call: Call, request: requests.Inbox) -> list[Proposa
 
 
 async def _waiting(core: Core, call: Call) -> list[Record]:
-    chosen = make_filter(
-        payload={"state": {"$in": ["waiting", "keeping"]}}, agent=call.scope.agent, session=call.scope.session
-    )
+    chosen = make_filter(payload=_UNDECIDED, agent=call.scope.agent, session=call.scope.session)
     return await core.store.select(call.scope.wall.inbox.reach, chosen, order="oldest", limit=2 * _MOST)
 
 
