@@ -5,8 +5,9 @@ import json
 import random
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -32,27 +33,15 @@ from memorist.records.record import Kind
 from memorist.testing import HashEmbedder
 from opening import plain_only
 
-if TYPE_CHECKING:
-    from postgres_server import Server
-
 pytestmark = pytest.mark.anyio
 DAYS = 86400
 Open = Callable[..., Memory]
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def reopen(request: pytest.FixtureRequest, tmp_path: Path, clock: MovedClock) -> Open:
-    """Return a function that opens the test's own store, where what agents ask for waits."""
-    url = str(tmp_path / "memory.db")
-    if request.param == "postgresql":
-        server: Server = request.getfixturevalue("server")
-        url = server.new_url()
-
-    def open_store(**given: Any) -> Memory:
-        settings = Settings(clock=clock)
-        return Memory.open(url, **{"embedder": HashEmbedder(), "settings": settings, "confirm": True, **given})
-
-    return open_store
+@pytest.fixture
+def reopen(url: str, clock: MovedClock) -> Open:
+    """Return what opens the test's own store, where what agents ask for waits."""
+    return partial(Memory.open, url, embedder=HashEmbedder(), settings=Settings(clock=clock), confirm=True)
 
 
 def agent(memory: Memory) -> Memory:

@@ -3,8 +3,9 @@
 import json
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apsw
 import pytest
@@ -17,29 +18,16 @@ from memorist.memory import Memory
 from memorist.records.origins import CONSOLE, MCP, REST
 from memorist.testing import HashEmbedder
 
-if TYPE_CHECKING:
-    from postgres_server import Server
-
 pytestmark = pytest.mark.anyio
 DAY = 86400
 TEAS = ["green tea", "black tea", "mint tea", "white tea", "tea with milk", "iced tea", "ginger tea", "oolong tea"]
 Open = Callable[..., Memory]
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def reopen(request: pytest.FixtureRequest, tmp_path: Path, clock: MovedClock) -> Open:
-    """Return a function that opens the test's own store, by default with traces kept for a day."""
-    url = str(tmp_path / "memory.db")
-    if request.param == "postgresql":
-        server: Server = request.getfixturevalue("server")
-        url = server.new_url()
-
-    def open_store(**given: Any) -> Memory:
-        return Memory.open(
-            url, embedder=HashEmbedder(), settings=Settings(clock=clock), **{"keep_traces": "1d", **given}
-        )
-
-    return open_store
+@pytest.fixture
+def reopen(url: str, clock: MovedClock) -> Open:
+    """Return what opens the test's own store, by default with traces kept for a day."""
+    return partial(Memory.open, url, embedder=HashEmbedder(), settings=Settings(clock=clock), keep_traces="1d")
 
 
 async def test_by_default_nothing_is_kept(reopen: Open) -> None:
@@ -68,7 +56,7 @@ async def test_a_recall_is_kept_with_what_it_gave_and_what_it_just_missed(reopen
         assert (trace.text, trace.confidence, trace.error) == ("", None, None)
 
 
-@pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
 @pytest.mark.parametrize("least", [{}, {"min_similarity": 0.6}, {"min_score": 0.5}])
 async def test_a_call_is_answered_as_without_a_trace(reopen: Open, mode: Any, least: dict[str, float]) -> None:
@@ -96,7 +84,7 @@ async def test_a_context_is_kept_with_its_text_and_its_records(reopen: Open) -> 
         assert trace.parts["choosing"] > 0
 
 
-@pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 async def test_a_call_whose_session_is_no_name_is_refused_and_not_kept(reopen: Open) -> None:
     async with reopen() as memory:
@@ -298,7 +286,7 @@ async def test_closing_waits_for_what_is_written(reopen: Open) -> None:
         assert len((await memory.admin.traces()).traces) == 10
 
 
-@pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 async def test_traces_of_an_older_file_still_go_with_what_they_quote(reopen: Open, tmp_path: Path) -> None:
     async with reopen() as memory:
         alice = memory.scoped(user="alice")
