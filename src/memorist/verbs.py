@@ -1,6 +1,6 @@
 """The verbs of a memory: each makes a request of its arguments and hands it to the engine."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
@@ -28,6 +28,17 @@ R = TypeVar("R", bound=Request[Any])
 _PAGE = 1000
 _LINES = 100
 """Records of an export that become lines at once."""
+
+
+async def pages(
+    ask: Callable[[requests.Browse], Awaitable[Page]], asked: requests.Browse
+) -> AsyncIterator[list[Record]]:
+    """Yield the records that a request finds, page by page, to the last one."""
+    request: requests.Browse | None = asked
+    while request is not None:
+        found = await ask(request)
+        yield found.records
+        request = None if found.next is None else replace(request, cursor=found.next)
 
 
 def made(kind: type[R], given: Mapping[str, Any]) -> R:
@@ -453,14 +464,9 @@ class Verbs:
         """
         given = locals() | {"limit": page}
         del given["page"]
-        request = made(requests.Browse, given)
-        while True:
-            found = await self.ask(request)
-            for record in found.records:
+        async for records in pages(self.ask, made(requests.Browse, given)):
+            for record in records:
                 yield record
-            if found.next is None:
-                return
-            request = replace(request, cursor=found.next)
 
     async def count(
         self,
@@ -537,15 +543,12 @@ class Verbs:
         `load` of the lines gives the same records. `everyone` exports all users of the tenant.
         """
         yield header()
-        some: list[Record] = []
-        async for record in self.iterate(kind=tuple(Kind), superseded=True, everyone=everyone):
-            some.append(record)
-            if len(some) == _LINES:
-                for line in await aside(partial(lines_of, some), some):
-                    yield line
-                some = []
-        for line in await aside(partial(lines_of, some), some):
-            yield line
+        asked = requests.Browse.of(
+            {"kind": tuple(Kind), "superseded": True, "everyone": everyone, "order": "oldest", "limit": _LINES}
+        )
+        async for records in pages(self.ask, asked):
+            for line in await aside(partial(lines_of, records), records):
+                yield line
 
     async def load(self, lines: Lines) -> LoadReport:
         """Store what `export` wrote, each record under its own user; records already there are left alone.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from memorist.imports.writer import ExportReport, Writer
 from memorist.operations import requests
 from memorist.records.kind import Kind
 from memorist.system.writing import new_file
+from memorist.verbs import pages
 
 if TYPE_CHECKING:
     from memorist.memory import Memory
@@ -36,8 +36,8 @@ async def export(
 ) -> ExportReport:
     """Write the records of a memory's scope to a new file, as another system reads them.
 
-    The file is there once all of it is written and on disk. It takes the same memory however many records there are.
-    Where the format has a place for metadata, it also says there what the system has no field for, so that an import
+    The file gets its name once all of it is written and on disk. The export takes the same memory however many records
+    there are. Where a format has a place for metadata, the file says there what the system has no field for: an import
     of the file, or of what the system made of it, brings the same records back.
 
     Args:
@@ -83,13 +83,10 @@ async def export_text(
     output, kinds = writer.output(report.left), writer.kinds if kind is None else kind
     yield output.begin
     given = {"kind": kinds, "superseded": True, "everyone": everyone, "order": "oldest", "limit": _BATCH}
-    request: requests.Browse | None = requests.Browse.of(given)
-    while request is not None:
-        page = await memory.ask(request)
-        taken = [record for record in page.records if writer.admit(record, report)]
+    async for records in pages(memory.ask, requests.Browse.of(given)):
+        taken = [record for record in records if writer.admit(record, report)]
         async for text in _made(chain.from_iterable(map(output.add, taken))):
             yield text
-        request = None if page.next is None else replace(request, cursor=page.next)
     async for text in _made(output.end()):
         yield text
 
