@@ -73,8 +73,8 @@ class Admin:
     async def inbox(self) -> list[Proposal]:
         """Return what agents have asked for and the user has not decided yet, oldest first.
 
-        It waits where the memory was opened with `confirm`, for 90 days. Until it is kept, nothing of it is recalled,
-        told, listed, counted or exported, and it changes no record. There are 100 at most; a further one is refused.
+        Where the memory was opened with `confirm`, a proposal waits for 90 days. Until the user keeps it, no verb
+        recalls, tells, lists, counts or exports it, and it changes no record. An inbox holds 100; more are refused.
         """
         return await self._memory.ask(requests.Inbox())
 

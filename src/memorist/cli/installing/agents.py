@@ -72,7 +72,7 @@ class Part:
     edit: Callable[[Registered | None], Edit]
 
     def file(self, project: Path | None) -> Path | None:
-        """Return the file of a project's folder, None if there is none; for None the user's."""
+        """Return the file in a project's folder, or None if the agent has none there; without a project, the user's."""
         if project is None:
             return self.own()
         return None if self.shared is None else project / self.shared
