@@ -26,7 +26,8 @@ MemoristError
 └── MissingExtraError          an optional package is not installed; also an ImportError
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 __all__ = [
     "BusError",
@@ -57,6 +58,7 @@ __all__ = [
     "error_of",
     "install_command",
     "missing_extra",
+    "needs",
     "path_taken",
     "shown",
 ]
@@ -176,6 +178,15 @@ def path_taken(path: object) -> InvalidInputError:
 def missing_extra(package: str, extra: str) -> MissingExtraError:
     """Return the error for an optional `package` that the extra `extra` of this package brings."""
     return MissingExtraError(f"{package} is not installed; run: {install_command(extra)}")
+
+
+@contextmanager
+def needs(package: str, extra: str) -> Iterator[None]:
+    """Import an optional package in this block, or raise the error that names the extra which brings it."""
+    try:
+        yield
+    except ImportError as error:
+        raise missing_extra(package, extra) from error
 
 
 def install_command(extra: str | None = None) -> str:

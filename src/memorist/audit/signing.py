@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memorist.audit.log import canonical
-from memorist.errors import FormatError, MissingExtraError, SignatureError, missing_extra, shown
+from memorist.errors import FormatError, MissingExtraError, SignatureError, needs, shown
 from memorist.system.handles import read_file
 from memorist.system.places import config_file
 from memorist.system.writing import creating
@@ -67,11 +67,9 @@ def check(document: Any, kind: str, key: str) -> None:
     signature = document["signature"]
     if signature is None:
         raise SignatureError(f"it is not signed: {document.get('unsigned')}")
-    try:
+    with needs("cryptography", "signed"):
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    except ImportError as error:
-        raise missing_extra("cryptography", "signed") from error
     statement = {name: value for name, value in document.items() if name != "signature"}
     try:
         if signature["key"] != key:
@@ -88,11 +86,9 @@ def check(document: Any, kind: str, key: str) -> None:
 
 
 def _private_key(file: Path) -> "Ed25519PrivateKey":
-    try:
+    with needs("cryptography", "signed"):
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
-    except ImportError as error:
-        raise missing_extra("cryptography", "signed") from error
     try:
         if not file.exists():
             _make(file)

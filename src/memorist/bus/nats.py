@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from memorist.bus.base import Bus, Handler, Subscription, deliver, log
 from memorist.bus.envelope import Envelope, check_subject
-from memorist.errors import BusError, InvalidInputError, missing_extra
+from memorist.errors import BusError, InvalidInputError, needs
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -54,11 +54,9 @@ class NatsBus(Bus):
     async def open(self) -> None:
         if self._client is not None and not self._client.is_closed:
             return
-        try:
+        with needs("nats-py", "nats"):
             import nats
             from nats.aio.client import Client
-        except ImportError as error:
-            raise missing_extra("nats-py", "nats") from error
         client = Client()
         try:
             connecting = asyncio.ensure_future(client.connect(self._servers, error_cb=self._report, **self._options))

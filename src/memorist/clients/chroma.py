@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from memorist.errors import StoreUnavailableError, missing_extra
+from memorist.errors import StoreUnavailableError, needs
 
 _TRIES = 5
 _RACED = "error finding id"
@@ -28,10 +28,8 @@ def connect(at: Path | str | None, key: str | None = None) -> tuple[Any, Callabl
         StoreUnavailableError: the folder is a file.
         MissingExtraError: chromadb is not installed.
     """
-    try:
+    with needs("chromadb", "chroma"):
         chromadb = import_module("chromadb")
-    except ImportError as error:
-        raise missing_extra("chromadb", "chroma") from error
     if at is None:
         return _in_memory(chromadb)
     if isinstance(at, Path):

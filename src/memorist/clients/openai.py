@@ -6,7 +6,7 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from memorist.errors import missing_extra
+from memorist.errors import needs
 
 if TYPE_CHECKING:
     import openai
@@ -18,10 +18,8 @@ def openai_library(extra: str) -> Any:
     Raises:
         MissingExtraError: it is not installed; the text names the extra.
     """
-    try:
+    with needs("openai", extra):
         import openai
-    except ImportError as error:
-        raise missing_extra("openai", extra) from error
     return openai
 
 

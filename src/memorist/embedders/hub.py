@@ -10,7 +10,7 @@ from memorist.embedders.base import Role
 from memorist.embedders.blocking import BlockingEmbedder
 from memorist.embedders.prefixes import Prefixes, prefixes_for
 from memorist.embedders.sessions import without_telemetry
-from memorist.errors import EmbedderError, missing_extra
+from memorist.errors import EmbedderError, needs
 
 
 class HubEmbedder(BlockingEmbedder):
@@ -70,10 +70,8 @@ class FastembedEmbedder(HubEmbedder):
 
     def _open(self) -> Prefixes | None:
         without_telemetry()
-        try:
+        with needs("fastembed", "fastembed"):
             from fastembed import TextEmbedding
-        except ImportError as error:
-            raise missing_extra("fastembed", "fastembed") from error
         self._loaded_model = TextEmbedding(self.model, **self._options)
         return None
 
@@ -88,10 +86,8 @@ class SentenceTransformersEmbedder(HubEmbedder):
     _loaded_model: Any = None
 
     def _open(self) -> Prefixes | None:
-        try:
+        with needs("sentence-transformers", "sentence-transformers"):
             from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise missing_extra("sentence-transformers", "sentence-transformers") from error
         self._loaded_model = SentenceTransformer(self.model, **self._options)
         prompts = {role: text for role, text in (self._loaded_model.prompts or {}).items() if text}
         if not prompts:

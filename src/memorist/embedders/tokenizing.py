@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from memorist.errors import EmbedderError, missing_extra
+from memorist.errors import EmbedderError, needs
 from memorist.system.handles import read_file
 
 _LONGEST_WORD = 100
@@ -150,10 +150,8 @@ class _Library:
     """Any other tokenizer, run by the tokenizers package."""
 
     def __init__(self, path: Path, most: int) -> None:
-        try:
+        with needs("tokenizers, which this model's tokenizer.json needs,", "models"):
             from tokenizers import Tokenizer as Whole
-        except ImportError as error:
-            raise missing_extra("tokenizers, which this model's tokenizer.json needs,", "models") from error
         try:
             self._whole = Whole.from_file(str(path))
         except Exception as error:  # the library raises nothing narrower

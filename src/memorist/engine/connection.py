@@ -17,7 +17,7 @@ from memorist.errors import (
     MemoristError,
     StoreUnavailableError,
     error_of,
-    missing_extra,
+    needs,
 )
 from memorist.system.aside import aside
 
@@ -54,10 +54,8 @@ class Connection:
 
     async def open(self) -> dict[str, Any]:
         """Connect to the server, and return what the token allows."""
-        try:
+        with needs("httpcore", "client"):
             import httpcore  # noqa: F401  # to be told now, not at the first call
-        except ImportError as error:
-            raise missing_extra("httpcore", "client") from error
         self._home = asyncio.get_running_loop()
         try:
             found = await self.call("GET", "/v1/caller", repeat=True)

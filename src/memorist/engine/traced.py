@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.engine import conventions
 from memorist.engine.base import Engine, WrappedEngine
-from memorist.errors import missing_extra
+from memorist.errors import needs
 from memorist.operations.calls import Call
 from memorist.operations.lines import LoadReport
 from memorist.operations.requests import Request
@@ -69,10 +69,8 @@ class Telemetry:
         names: bool = False,
         content: bool | None = None,
     ) -> None:
-        try:
+        with needs("opentelemetry-api", "otel"):
             from opentelemetry import metrics, trace
-        except ImportError as error:
-            raise missing_extra("opentelemetry-api", "otel") from error
         from memorist import __version__
 
         self.names = names

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from memorist.errors import ClosedError, MemoristError, StoreBusyError, StoreUnavailableError, missing_extra
+from memorist.errors import ClosedError, MemoristError, StoreBusyError, StoreUnavailableError, needs
 from memorist.indexes.address import Address, translated
 from memorist.indexes.base import Index, Near, Point, Position
 from memorist.stores.base import Vector
@@ -41,10 +41,8 @@ class QdrantIndex(Index):
         self._turn: Any = nullcontext() if isinstance(address.at, str) else threading.RLock()
 
     def open(self) -> None:
-        try:
+        with needs("qdrant-client", "qdrant"):
             qdrant = import_module("qdrant_client")
-        except ImportError as error:
-            raise missing_extra("qdrant-client", "qdrant") from error
         self._models = qdrant.models
         at, key = self._address.at, self._address.key or os.environ.get("QDRANT_API_KEY") or None
         with translated(self.name, self._own):

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
-from memorist.errors import missing_extra
+from memorist.errors import needs
 from memorist.memory import Memory
 
-try:
+with needs("fastapi", "rest"):
     import fastapi  # noqa: F401  # the other packages that are imported below come with it
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
-except ImportError as error:
-    raise missing_extra("fastapi", "rest") from error
 
 from memorist.serve.console import LARGE, STREAMING, add_console
 from memorist.serve.limits import Limits

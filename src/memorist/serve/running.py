@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from memorist.errors import InvalidInputError, missing_extra
+from memorist.errors import InvalidInputError, needs
 from memorist.serve.auth import is_loopback
 
-try:
+with needs("uvicorn", "rest"):
     import uvicorn
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
-except ImportError as error:
-    raise missing_extra("uvicorn", "rest") from error
 
 _GRACE = 10
 _PAUSE, _PAUSES = 0.01, 50

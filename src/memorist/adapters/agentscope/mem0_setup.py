@@ -10,7 +10,7 @@ from typing import Any
 
 from memorist.adapters.agentscope.models import as_embedder
 from memorist.embedders import open_embedder
-from memorist.errors import missing_extra
+from memorist.errors import needs
 
 _PROVIDER = "memorist"
 _MODELS = "memorist.adapters.agentscope.mem0_models"
@@ -23,13 +23,11 @@ def mem0_library() -> Any:
         MissingExtraError: it is not installed; an ImportError.
     """
     asked_for = os.environ.setdefault("MEM0_TELEMETRY", "False").lower() in ("true", "1", "yes")
-    try:
+    with needs("mem0ai", "mem0"):
         import mem0
         from mem0.configs.llms.base import BaseLlmConfig
         from mem0.memory import main, telemetry
         from mem0.utils.factory import EmbedderFactory, LlmFactory
-    except ImportError as error:
-        raise missing_extra("mem0ai", "mem0") from error
     for each in (main, telemetry):
         each.MEM0_TELEMETRY = asked_for  # mem0 reads the variable on import, which may have happened already
     LlmFactory.provider_to_class[_PROVIDER] = (f"{_MODELS}.Mem0ChatModel", BaseLlmConfig)

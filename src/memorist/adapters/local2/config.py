@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from os import PathLike
 from typing import Any
 
-from memorist.errors import FormatError, InvalidInputError, missing_extra
+from memorist.errors import FormatError, InvalidInputError, needs
 from memorist.operations.arguments import probability, whole
 from memorist.system.handles import read_text
 from memorist.system.places import expanded
@@ -68,10 +68,8 @@ class MemoryConfig:
             InvalidInputError: it has an unknown or a wrong setting.
             OSError: it cannot be read.
         """
-        try:
+        with needs("pyyaml", "local2"):
             import yaml  # type: ignore[import-untyped]
-        except ImportError as error:
-            raise missing_extra("pyyaml", "local2") from error
         try:
             said = yaml.safe_load(read_text(path))
         except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -9,7 +9,7 @@ from typing import Any
 from memorist.adapters.promptise.context import _format_memory_context, get_current_caller
 from memorist.adapters.promptise.messages import GraphAnswer, is_system, messages_of, query_of
 from memorist.adapters.promptise.types import MemoryProvider, MemoryResult, MemoryScope, is_adaptive
-from memorist.errors import MemoristError, missing_extra
+from memorist.errors import MemoristError, needs
 from memorist.framing.frame import without_recalled
 from memorist.twin import run
 
@@ -49,10 +49,8 @@ class MemoryAgent:
         self._min_score = min_score
         self._timeout = timeout
         self._auto_store = auto_store
-        try:
+        with needs("langchain-core", "langgraph"):
             self._system_message = import_module("langchain_core.messages").SystemMessage
-        except ImportError as error:
-            raise missing_extra("langchain-core", "langgraph") from error
         self._unfinished: set[asyncio.Future[Any]] = set()
 
     def __getattr__(self, name: str) -> Any:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from memorist.adapters.promptise.providers import Provider
 from memorist.adapters.promptise.types import MemoryResult, MemoryScope
-from memorist.errors import missing_extra
+from memorist.errors import needs
 
 logger = logging.getLogger("memorist.adapters.promptise")
 
@@ -52,10 +52,8 @@ class Mem0Provider(Provider):
         self._user_id = user_id
         self._agent_id = agent_id
         os.environ.setdefault("MEM0_TELEMETRY", "False")  # it is read on import
-        try:
+        with needs("mem0ai", "mem0"):
             memory = import_module("mem0").Memory
-        except ImportError as error:
-            raise missing_extra("mem0ai", "mem0") from error
         self._client: Any = memory() if config is None else memory.from_config(config)
 
     async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:

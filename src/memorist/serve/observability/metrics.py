@@ -2,12 +2,10 @@
 
 from memorist import __version__
 from memorist.engine.traced import SECONDS, Ended
-from memorist.errors import missing_extra
+from memorist.errors import needs
 
-try:
+with needs("prometheus-client", "rest"):
     from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
-except ImportError as error:
-    raise missing_extra("prometheus-client", "rest") from error
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -8,12 +8,10 @@ from enum import Enum
 from typing import Any
 from xml.sax.saxutils import escape
 
-from memorist.errors import missing_extra
+from memorist.errors import needs
 
-try:
+with needs("pydantic", "llm-agents"):
     from pydantic import BaseModel, ConfigDict, Field, field_serializer
-except ImportError as error:
-    raise missing_extra("pydantic", "llm-agents") from error
 
 __all__ = ["Episode", "EpisodeFormatMode", "RecallMode", "Task", "TaskResult", "in_utc", "own_copy"]
 
