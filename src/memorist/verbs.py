@@ -21,8 +21,6 @@ from memorist.system.aside import aside
 if TYPE_CHECKING:
     from memorist.context import CountTokens
 
-__all__ = ["Verbs", "made"]
-
 T = TypeVar("T")
 R = TypeVar("R", bound=Request[Any])
 _PAGE = 1000

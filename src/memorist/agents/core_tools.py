@@ -14,8 +14,6 @@ from memorist.memory import Memory
 from memorist.records.origins import Author
 from memorist.records.record import Record
 
-__all__ = ["memory_tools"]
-
 _SOURCE = "agent"
 _AUTHOR = Author.ASSISTANT
 

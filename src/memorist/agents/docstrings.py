@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["read_docstring"]
-
 _SECTION = re.compile(r"(Args|Arguments|Parameters|Returns?|Raises|Yields?|Examples?|Notes?)(?: \(.*\))?:\s*$")
 _ARGUMENT = re.compile(r"(\s*)\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
 

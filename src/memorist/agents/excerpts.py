@@ -2,8 +2,6 @@
 
 from memorist.errors import InvalidInputError
 
-__all__ = ["MOST_RESULTS", "MOST_TEXT", "MOST_TOKENS", "check_most", "marked", "share"]
-
 MOST_TEXT = 100_000
 """Characters of content in one answer: about 25,000 tokens, which a model can read and a user can pay."""
 MOST_TOKENS = MOST_TEXT // 4

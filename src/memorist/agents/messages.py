@@ -12,8 +12,6 @@ from memorist.errors import InvalidInputError
 from memorist.kinds import Message
 from memorist.records.content import field_of, text_of
 
-__all__ = ["AnyMessage", "read_messages"]
-
 AnyMessage: TypeAlias = Any
 """A text (of the user), a `Message`, a mapping, an object, or a pair of a role and a text."""
 

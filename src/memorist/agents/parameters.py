@@ -11,8 +11,6 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from memorist.errors import InvalidInputError
 from memorist.system.hints import read_hint
 
-__all__ = ["as_declared", "check_value", "schema_of", "types_of"]
-
 _SIMPLE: Mapping[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
 _FORMS: Mapping[str, tuple[str, Any]] = {
     "string": ("a string", str),

@@ -14,8 +14,6 @@ from memorist.engine.base import Engine
 from memorist.memory import Memory
 from memorist.records.origins import NOBODY, Author
 
-__all__ = ["Stood", "note", "taken"]
-
 _MOST = 4096
 """Most threads of an opened memory of which this process remembers where they stood."""
 

@@ -21,8 +21,6 @@ from memorist.agents.tools import ToolFunction, ToolSchema
 from memorist.sync import Memory
 from memorist.twin import Twin, blocking_in_memory, blocking_method
 
-__all__ = ["Toolbox", "after_turn", "before_turn", "memory_tools"]
-
 
 class Toolbox(Twin, of=agents.Toolbox):  # noqa: D101  # it has the text of its original
     if TYPE_CHECKING:

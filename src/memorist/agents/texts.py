@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ADD", "CONTEXT", "CORE", "DELETE", "SEARCH", "UPDATE", "ToolText"]
-
 
 @dataclass(frozen=True, slots=True)
 class ToolText:

@@ -12,8 +12,6 @@ from memorist.agents.parameters import as_declared, check_value, schema_of, type
 from memorist.errors import InvalidInputError, WaitingError
 from memorist.operations.arguments import unknown_arguments
 
-__all__ = ["ToolFunction", "ToolResult", "ToolSchema", "Toolbox"]
-
 ToolFunction: TypeAlias = Callable[..., Any] | Callable[..., Awaitable[Any]]
 
 _SCOPE_NAMES = frozenset(

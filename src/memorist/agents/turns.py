@@ -20,8 +20,6 @@ from memorist.records.content import field_of, text_of
 from memorist.records.origins import NOBODY, Author, author_of_role, joined, parse_authors
 from memorist.records.record import Record
 
-__all__ = ["across_sessions", "after_turn", "before_turn"]
-
 log = logging.getLogger("memorist.agents")
 
 _FEW_WORDS = 5

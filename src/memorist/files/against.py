@@ -16,8 +16,6 @@ from memorist.memory import Memory
 from memorist.records.content import folded
 from memorist.records.record import Record
 
-__all__ = ["evaluate_against", "load_system"]
-
 FOLDERS = (Path(__file__).parent / "systems", Path(__file__).parents[3] / "bench" / "arena" / "systems")
 """Where the files of well-known memories are: in an installation, and in a checkout."""
 _CHARACTERS = 4

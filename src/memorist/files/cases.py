@@ -12,8 +12,6 @@ from memorist.records.content import folded
 from memorist.records.record import Kind, Record
 from memorist.records.scope import Scope
 
-__all__ = ["Case", "KeptCases", "Outcome", "Report", "evaluate", "read_cases", "report_of"]
-
 PLACES = (1, 5, 10)
 MOST_CASES = 500
 _KEY = "case:"

@@ -15,8 +15,6 @@ from memorist.records.record import Draft, Kind, Record, make_id
 from memorist.records.times import TimeLike, iso
 from memorist.verbs import Verbs
 
-__all__ = ["Conversation", "estimate_tokens", "message_id"]
-
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-636f6e766572")
 _STATE_VERSION = 1
 _TICK = timedelta(microseconds=1)

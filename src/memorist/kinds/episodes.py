@@ -10,8 +10,6 @@ from memorist.operations.arguments import UNSET, Unset
 from memorist.records.record import Kind, Record
 from memorist.records.times import TimeLike
 
-__all__ = ["Episode", "Episodes"]
-
 _LABELS = {"question": "Q", "answer": "A", "task": "Task", "result": "Result", "error": "Error"}
 _PARTS = (*_LABELS, "rollout")
 

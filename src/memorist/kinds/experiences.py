@@ -6,8 +6,6 @@ from memorist.kinds.common import RecordFields, SearchOptions, View, check_text
 from memorist.operations.arguments import number
 from memorist.records.record import Hit, Kind, Record
 
-__all__ = ["Experiences"]
-
 
 class Experiences(View):
     """The experiences of one scope.

@@ -8,8 +8,6 @@ from memorist.kinds.common import RecordFields, SearchedView, check_text
 from memorist.records.record import Kind, Record
 from memorist.records.times import TimeLike
 
-__all__ = ["Facts"]
-
 
 class Facts(SearchedView):
     """The facts of one scope. A fact that no longer holds is superseded, not lost.

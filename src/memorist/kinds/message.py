@@ -11,8 +11,6 @@ from memorist.records.origins import AuthorLike, parse_authors
 from memorist.records.record import Record
 from memorist.records.times import iso, parse_time
 
-__all__ = ["Message", "to_message"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:

@@ -5,8 +5,6 @@ from typing import Unpack
 from memorist.kinds.common import RecordFields, SearchedView, check_text
 from memorist.records.record import Kind, Record
 
-__all__ = ["Notes"]
-
 
 class Notes(SearchedView):
     """The notes of one scope: anything worth keeping, in plain words.

@@ -12,8 +12,6 @@ from memorist.operations.arguments import number, whole
 from memorist.records.record import Hit, Kind, Record
 from memorist.verbs import Verbs
 
-__all__ = ["ToolStatistics", "ToolUse", "Tools", "mean"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:

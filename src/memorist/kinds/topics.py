@@ -9,8 +9,6 @@ from memorist.records.record import Kind, Record, Sources
 from memorist.records.times import TimeLike
 from memorist.verbs import Verbs
 
-__all__ = ["Topics"]
-
 
 class Topics:
     """The topics of one scope: each has one value, replaced in place.

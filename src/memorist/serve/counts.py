@@ -12,8 +12,6 @@ from typing import IO
 
 from memorist.system.platforms import locked
 
-__all__ = ["Counts", "shared_file"]
-
 _SLOT = struct.Struct("=Qdddd")
 """The hash of a token, when its buckets were last read, and what each bucket held then; NaN is a full bucket."""
 _FIELDS, _WAYS, _SETS = 5, 8, 4096
