@@ -9,18 +9,12 @@ from typing import Any
 
 from memorist.imports.keeping import KEPT, restored
 from memorist.imports.reader import Bad, Item, Reader
-from memorist.imports.readers.common import attempt, branch, each_record
-from memorist.imports.sources import Part
+from memorist.imports.readers.common import attempt, branch, each_record, having
 
 _CITATION = re.compile("\ue200[^\ue200\ue201]*+\ue201|【\\d[^【】†]*+†[^【】]*+】")
 _NOTHING = ("{}", "[]", "null")
 """What a tool that has nothing to say answers."""
 _SHOWN = ("user", "assistant", "tool")
-
-
-def recognise(part: Part) -> bool:
-    """Whether the objects of a file are conversations with a mapping of messages."""
-    return {"mapping", "title"} <= part.keys or {"mapping", "create_time"} <= part.keys
 
 
 def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
@@ -78,4 +72,6 @@ def _text(content: Mapping[str, Any]) -> str:
             return ""
 
 
-READER = Reader("chatgpt", "ChatGPT", recognise, each_record(_conversation))
+READER = Reader(
+    "chatgpt", "ChatGPT", having({"mapping", "title"}, {"mapping", "create_time"}), each_record(_conversation)
+)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, database, tables
+from memorist.imports.readers.common import attempt, database, holding
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
 
@@ -20,11 +20,6 @@ _FIELDS = """
     ORDER BY embeddings.id
 """
 _DOCUMENT = "chroma:document"
-
-
-def recognise(part: Part) -> bool:
-    """Whether a database has the tables of Chroma."""
-    return {"collections", "segments", "embeddings", "embedding_metadata"} <= tables(part)
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
@@ -48,4 +43,4 @@ def _document(where: str, collection: str, id: str, fields: dict[str, Any]) -> I
     )
 
 
-READER = Reader("chroma", "Chroma", recognise, read)
+READER = Reader("chroma", "Chroma", holding("collections", "segments", "embeddings", "embedding_metadata"), read)

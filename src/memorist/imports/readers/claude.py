@@ -7,16 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, blocks_text, branch, each, pieces
+from memorist.imports.readers.common import attempt, blocks_text, branch, each, having, pieces
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
 
 _ROLES = {"human": "user", "assistant": "assistant"}
-
-
-def recognise(part: Part) -> bool:
-    """Whether the objects of a file are conversations with chat messages, or hold what Claude remembers."""
-    return bool({"chat_messages", "conversations_memory"} & part.keys)
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
@@ -66,4 +61,4 @@ def _message(where: str, message: Any, talk: str, about: Mapping[str, Any]) -> I
     yield Item(content=text, id=message["uuid"], role=role, metadata={**about, "attachments": names}, **same)
 
 
-READER = Reader("claude", "Claude", recognise, read)
+READER = Reader("claude", "Claude", having({"chat_messages"}, {"conversations_memory"}), read)

@@ -9,13 +9,8 @@ from memorist.errors import FormatError
 from memorist.files.projects import project_of
 from memorist.files.transcripts import message_of
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import in_session
+from memorist.imports.readers.common import having, in_session
 from memorist.imports.sources import Part
-
-
-def recognise(part: Part) -> bool:
-    """Whether a file of lines begins with what describes a session."""
-    return {"type", "payload"} <= part.keys and '"session_meta"' in part.beginning
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
@@ -34,4 +29,4 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
         yield in_session(said, where, session, project)
 
 
-READER = Reader("codex", "Codex", recognise, read)
+READER = Reader("codex", "Codex", having({"type", "payload"}, texts=('"session_meta"',)), read)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec
 
@@ -32,6 +32,16 @@ def attempt(
         yield Bad(where, str(error))
     except MALFORMED as error:
         yield Bad(where, f"it is not of the form expected: {type(error).__name__}: {error}")
+
+
+def having(*keys: Set[str], texts: Collection[str] = ()) -> Callable[[Part], bool]:
+    """Return what recognises a file whose objects have all keys of one of the sets, and that begins with the texts."""
+    return lambda part: any(each <= part.keys for each in keys) and all(text in part.beginning for text in texts)
+
+
+def holding(*names: str) -> Callable[[Part], bool]:
+    """Return what recognises a database that has these tables."""
+    return lambda part: tables(part).issuperset(names)
 
 
 def in_session(said: Message, where: str, session: str, project: str | None) -> Item:

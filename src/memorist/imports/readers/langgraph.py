@@ -5,16 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, database, tables, text_field
+from memorist.imports.readers.common import attempt, database, holding, text_field
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
 
 _ITEMS = "SELECT prefix, key, value, created_at FROM store ORDER BY rowid"
-
-
-def recognise(part: Part) -> bool:
-    """Whether a database has the tables of the store."""
-    return {"store", "store_migrations"} <= tables(part)
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
@@ -37,4 +32,4 @@ def _item(where: str, prefix: str, key: str, value: str, created_at: Any) -> Ite
     )
 
 
-READER = Reader("langgraph", "LangGraph", recognise, read)
+READER = Reader("langgraph", "LangGraph", holding("store", "store_migrations"), read)

@@ -4,16 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from memorist.imports.reader import Item, Reader
-from memorist.imports.readers.common import each_record
-from memorist.imports.sources import Part
+from memorist.imports.readers.common import each_record, having
 from memorist.records.record import Kind
-
-_ENTITY, _RELATION = {"type", "name", "entityType", "observations"}, {"type", "from", "to", "relationType"}
-
-
-def recognise(part: Part) -> bool:
-    """Whether the lines of a file are entities or relations."""
-    return any(each <= part.keys for each in (_ENTITY, _RELATION))
 
 
 def _entry(where: str, entry: Any) -> Iterator[Item]:
@@ -28,4 +20,9 @@ def _entry(where: str, entry: Any) -> Iterator[Item]:
         yield Item(content=text, where=where, kind=Kind.FACT, metadata={**about, "relation": entry["relationType"]})
 
 
-READER = Reader("mcp_memory", "MCP memory server", recognise, each_record(_entry))
+READER = Reader(
+    "mcp_memory",
+    "MCP memory server",
+    having({"type", "name", "entityType", "observations"}, {"type", "from", "to", "relationType"}),
+    each_record(_entry),
+)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, each
+from memorist.imports.readers.common import attempt, each, having
 from memorist.imports.sources import Part
 
 _ROLES = {
@@ -12,12 +12,6 @@ _ROLES = {
     "bing": "assistant", "bard": "assistant", "function_call": "assistant", "observation": "tool", "tool": "tool",
     "function_response": "tool",
 }  # fmt: skip
-
-
-def recognise(part: Part) -> bool:
-    """Whether a JSON file holds conversations of turns from someone with a value."""
-    named = {"conversations", "conversation"} & part.keys
-    return bool(named) and '"from"' in part.beginning and '"value"' in part.beginning
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
@@ -37,4 +31,4 @@ def _turn(where: str, turn: Any, talk: str) -> Iterator[Item]:
         yield Item(content=turn["value"] or "", where=where, conversation=talk, role=role)
 
 
-READER = Reader("sharegpt", "ShareGPT", recognise, read)
+READER = Reader("sharegpt", "ShareGPT", having({"conversations"}, {"conversation"}, texts=('"from"', '"value"')), read)

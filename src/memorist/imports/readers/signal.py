@@ -5,15 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import each
+from memorist.imports.readers.common import each, having
 from memorist.imports.sources import Part
 
 _ME = "Me"
-
-
-def recognise(part: Part) -> bool:
-    """Whether the lines of a file are messages with their reactions and quotes."""
-    return {"date", "sender", "body", "reactions", "quote"} <= part.keys
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
@@ -35,4 +30,4 @@ def _message(where: str, message: Any, talk: str) -> Iterator[Item]:
     )
 
 
-READER = Reader("signal", "Signal", recognise, read)
+READER = Reader("signal", "Signal", having({"date", "sender", "body", "reactions", "quote"}), read)
