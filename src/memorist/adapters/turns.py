@@ -1,10 +1,11 @@
-"""What adapters around an agent share: the memory of a turn's user, and storing the messages of a turn."""
+"""What the adapters do around a turn of an agent: whose memory is meant, what is kept, and how a tool is answered."""
 
+import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from memorist.agents import after_turn
+from memorist.agents import Toolbox, after_turn
 from memorist.errors import EmbedderError, InvalidInputError, StoreError, shown
 from memorist.memory import Memory
 from memorist.twin import Twin, asynchronous
@@ -50,3 +51,11 @@ async def keep_turn(memory: Memory, messages: Iterable[Any], **options: Any) -> 
         await after_turn(memory, messages, **options)
     except (StoreError, EmbedderError) as error:
         log.warning("what was said in this turn is not kept: %s", error)
+
+
+async def answer(tools: Toolbox, name: str, arguments: Mapping[str, Any] | str) -> tuple[bool, str]:
+    """Return whether a call succeeded, and the text for the model: the result as JSON, or the error."""
+    result = await tools.call(name, arguments)
+    if not result.success:
+        return False, f"error: {result.error}"
+    return True, result.data if isinstance(result.data, str) else json.dumps(result.data, ensure_ascii=False)

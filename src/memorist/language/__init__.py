@@ -16,11 +16,9 @@ from memorist.language.keeping import Kept, keep_facts
 from memorist.language.models import ChatModel, ChatModelSpec, Prices, Reply, Usage
 from memorist.language.opening import open_chat_model
 from memorist.language.prompting import Prompts
-from memorist.language.questions import Questions, rewrite_question
 from memorist.language.reconciling import Decision, Reconciled, reconcile
-from memorist.language.reflecting import Reflection, reflect
 from memorist.language.steps import Problem
-from memorist.language.summaries import Summary, summarize
+from memorist.language.writing import Questions, Reflection, Summary, reflect, rewrite_question, summarize
 
 __all__ = [
     "ChatModel",

@@ -3,8 +3,10 @@
 from memorist.adapters.lazy import needing
 
 with needing({"agent_framework": "agent-framework"}):
-    from memorist.adapters.agent_framework.context import MemoristContextProvider
-    from memorist.adapters.agent_framework.history import MemoristHistoryProvider
-    from memorist.adapters.agent_framework.tools import memory_tools
+    from memorist.adapters.agent_framework.providers import (
+        MemoristContextProvider,
+        MemoristHistoryProvider,
+        memory_tools,
+    )
 
 __all__ = ["MemoristContextProvider", "MemoristHistoryProvider", "memory_tools"]

@@ -8,11 +8,13 @@ from memorist.adapters.agentscope.base import LongTermMemoryBase
 from memorist.adapters.agentscope.buffer import InMemoryMemory, MemoryBase
 from memorist.adapters.agentscope.durable import DurableMemory
 from memorist.adapters.agentscope.mem0 import Mem0LongTermMemory
+from memorist.adapters.agentscope.memories import (
+    ReMePersonalLongTermMemory,
+    ReMeTaskLongTermMemory,
+    ReMeToolLongTermMemory,
+)
 from memorist.adapters.agentscope.middleware import MemoryMiddleware
-from memorist.adapters.agentscope.personal import ReMePersonalLongTermMemory
 from memorist.adapters.agentscope.reme import ReMeLongTermMemoryBase
-from memorist.adapters.agentscope.task import ReMeTaskLongTermMemory
-from memorist.adapters.agentscope.tool import ReMeToolLongTermMemory
 from memorist.adapters.agentscope.types import Msg, StateModule, ToolResponse
 
 __all__ = [

@@ -6,8 +6,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from memorist import agents
-from memorist.adapters.calling import answer
-from memorist.adapters.turns import behind
+from memorist.adapters.turns import answer, behind
 from memorist.agents import Toolbox, ToolSchema
 from memorist.memory import Memory
 from memorist.twin import Twin, blocking

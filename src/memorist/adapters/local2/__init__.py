@@ -2,9 +2,15 @@
 
 from memorist.adapters.local2.agents import FeedbackAgent, MemoryAgent, run_local
 from memorist.adapters.local2.config import MemoryConfig
-from memorist.adapters.local2.participant import Participant
+from memorist.adapters.local2.participant import (
+    RESPONSE_GENERATION,
+    TOOL_SCHEMA,
+    USER_FEEDBACK,
+    Participant,
+    tool_request,
+    tool_result,
+)
 from memorist.adapters.local2.service import MemoryService
-from memorist.adapters.local2.subjects import RESPONSE_GENERATION, TOOL_SCHEMA, USER_FEEDBACK, tool_request, tool_result
 from memorist.adapters.local2.tools import (
     DUAL_MODE_TOOLS,
     TOOLS,

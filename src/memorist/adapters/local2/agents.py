@@ -9,9 +9,8 @@ from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from memorist.adapters.local2.layout import exchange, without_quoted
-from memorist.adapters.local2.participant import Participant
+from memorist.adapters.local2.participant import RESPONSE_GENERATION, USER_FEEDBACK, Participant
 from memorist.adapters.local2.service import MemoryService
-from memorist.adapters.local2.subjects import RESPONSE_GENERATION, USER_FEEDBACK
 from memorist.adapters.local2.tools import DUAL_MODE_TOOLS, TOOLS
 from memorist.bus import Bus, Envelope
 from memorist.errors import EmbedderUnavailableError, MemoristError, StoreBusyError, StoreUnavailableError

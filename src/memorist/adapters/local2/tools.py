@@ -9,9 +9,8 @@ from types import MethodType
 from typing import Any, ClassVar
 
 from memorist.adapters.local2.layout import SAVED, WHAT_TO_PASS, episodes_text, saved_text, topic_text
-from memorist.adapters.local2.participant import Participant
+from memorist.adapters.local2.participant import TOOL_SCHEMA, Participant, tool_request, tool_result
 from memorist.adapters.local2.service import MemoryService
-from memorist.adapters.local2.subjects import TOOL_SCHEMA, tool_request, tool_result
 from memorist.agents.tools import Toolbox, ToolSchema
 from memorist.bus import Bus, Envelope
 from memorist.errors import BusError, InvalidInputError

@@ -10,7 +10,7 @@ memory.search("where does she like to stay?", filters={"user_id": "alice"})
 """
 
 from memorist.adapters.mem0.blocking import Memory
-from memorist.adapters.mem0.errors import MemoryNotFoundError, ValidationError
+from memorist.adapters.mem0.checks import MemoryNotFoundError, ValidationError
 from memorist.adapters.mem0.memory import AsyncMemory
 
 __all__ = ["AsyncMemory", "Memory", "MemoryNotFoundError", "ValidationError"]

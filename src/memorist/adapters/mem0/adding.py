@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memorist.adapters.mem0.checks import PROCEDURAL
-from memorist.adapters.mem0.errors import EmptyReplyError
+from memorist.adapters.mem0.checks import PROCEDURAL, EmptyReplyError
 from memorist.adapters.mem0.shapes import fresh_id, text_of
 from memorist.errors import InvalidInputError, ModelError
 from memorist.memory import Memory

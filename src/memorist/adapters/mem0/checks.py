@@ -1,13 +1,33 @@
-"""Checks of arguments, in mem0's order and words."""
+"""Checks of arguments, in mem0's order and words, and errors that are mem0's, too."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from memorist.adapters.mem0.errors import ValidationError
 from memorist.adapters.originals import caught_by
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, ModelError, NotFoundError
+
+
+class ValidationError(InvalidInputError):
+    """An argument of `add` is wrong; `message`, `error_code`, `details` and `suggestion` say which and why."""
+
+    def __init__(self, message: str, error_code: str, details: Mapping[str, Any], suggestion: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.error_code = error_code
+        self.details = dict(details)
+        self.suggestion = suggestion
+        self.debug_info: dict[str, Any] = {}
+
+
+class MemoryNotFoundError(NotFoundError, ValueError):
+    """There is no memory with this id."""
+
+
+class EmptyReplyError(ModelError, ValueError):
+    """The chat model's reply is empty."""
+
 
 IDS = ("user_id", "agent_id", "run_id")
 PROCEDURAL = "procedural_memory"

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from memorist.adapters.entries import enough, first
 from memorist.adapters.mem0 import checks
 from memorist.adapters.mem0.adding import draw, model_of, store, summarise
-from memorist.adapters.mem0.asking import selection_of, shown
-from memorist.adapters.mem0.checks import Owner
-from memorist.adapters.mem0.errors import MemoryNotFoundError
-from memorist.adapters.mem0.finding import Finder
+from memorist.adapters.mem0.checks import MemoryNotFoundError, Owner
+from memorist.adapters.mem0.finding import Finder, selection_of, shown
 from memorist.adapters.mem0.settings import Opening, opening_of
 from memorist.adapters.mem0.shapes import KINDS, deleting_source, history_rows, item, split_metadata
 from memorist.adapters.originals import caught_by

@@ -5,8 +5,7 @@ from typing import Any
 
 from agents import FunctionTool
 
-from memorist.adapters.calling import answer
-from memorist.adapters.turns import behind, of_user
+from memorist.adapters.turns import answer, behind, of_user
 from memorist.agents import ToolSchema
 from memorist.agents import memory_tools as tools_of
 from memorist.memory import Memory

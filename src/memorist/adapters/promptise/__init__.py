@@ -9,9 +9,8 @@ from memorist.adapters.promptise.context import (
     get_current_caller,
     sanitize_memory_content,
 )
-from memorist.adapters.promptise.in_memory import InMemoryProvider
 from memorist.adapters.promptise.mem0 import Mem0Provider
-from memorist.adapters.promptise.memorist import MemoristProvider
+from memorist.adapters.promptise.providers import InMemoryProvider, MemoristProvider
 from memorist.adapters.promptise.types import MemoryIsolationError, MemoryProvider, MemoryResult, MemoryScope, owner_key
 
 __all__ = [

@@ -1,13 +1,20 @@
-"""The rules of every provider: whose entries a call is about, what can be found, and when it is closed."""
+"""The rules of every provider, whose entries a call is about and what can be found; and two that need no more."""
 
 import copy
+import json
+import threading
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 from memorist.adapters.entries import first
 from memorist.adapters.originals import caught_by
 from memorist.adapters.promptise.types import MemoryIsolationError, MemoryProvider, MemoryResult, MemoryScope, owner_key
+from memorist.memory import Memory
+from memorist.records.origins import Author
+from memorist.records.record import Record
 
 
 class Provider(MemoryProvider):
@@ -99,3 +106,103 @@ class Provider(MemoryProvider):
 
     async def _release(self) -> None:
         """Release connections and files."""
+
+
+class InMemoryProvider(Provider):
+    """Finds the texts that contain the query, ignoring case, shortest first. Not for production.
+
+    Args:
+        max_entries: the most entries (of each user, with the scope PER_USER); the oldest are evicted.
+        scope: whether entries belong to users; by default they are shared.
+
+    Raises:
+        ValueError: `max_entries` is less than 1.
+    """
+
+    def __init__(self, *, max_entries: int = 10_000, scope: MemoryScope | None = None) -> None:
+        if max_entries < 1:
+            raise ValueError("max_entries must be >= 1")
+        super().__init__(scope)
+        self._max_entries = max_entries
+        self._stored: dict[str | None, dict[str, MemoryResult]] = {}
+        self._lock = threading.Lock()
+
+    async def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._stored.clear()
+
+    async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
+        wanted = query.casefold()
+        found = [
+            replace(each, score=len(query) / len(each.content))
+            async for each in self._entries(owner)
+            if wanted in each.content.casefold()
+        ]
+        return sorted(found, key=lambda each: -each.score)[:limit]
+
+    async def _entries(self, owner: str | None) -> AsyncIterator[MemoryResult]:
+        with self._lock:
+            stored = list(self._stored.get(owner, {}).values())
+        for each in stored:
+            yield replace(each, metadata=self._kept(each.metadata))
+
+    async def _add(self, content: str, metadata: dict[str, Any], owner: str | None) -> str:
+        entry = MemoryResult(content, 1.0, uuid4().hex, metadata)
+        with self._lock:
+            stored = self._stored.setdefault(owner, {})
+            stored[entry.memory_id] = entry
+            while len(stored) > self._max_entries:
+                del stored[next(iter(stored))]
+        return entry.memory_id
+
+    async def _delete(self, id: str, owner: str | None) -> bool:
+        with self._lock:
+            return self._stored.get(owner, {}).pop(id, None) is not None
+
+    async def _purge(self, owner: str) -> int:
+        with self._lock:
+            return len(self._stored.pop(owner, {}))
+
+
+class MemoristProvider(Provider):
+    """Stores notes, and finds what `Memory.recall` finds; a user is a wall in the store.
+
+    The score of a result is that of the hit. Metadata that is not JSON is stored as text, and a purge leaves no trace.
+
+    Args:
+        memory: an open memory; `close` does not close it.
+        scope: SHARED, the default, works on the memory's own scope, PER_USER on each user's.
+    """
+
+    def __init__(self, memory: Memory, *, scope: MemoryScope | None = None) -> None:
+        super().__init__(scope)
+        self._memory = memory.through("promptise")
+
+    def _of(self, owner: str | None) -> Memory:
+        return self._memory if owner is None else self._memory.scoped(user=owner)
+
+    def _kept(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(json.loads(json.dumps(metadata, default=str)))
+
+    async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
+        hits = await self._of(owner).recall(query, limit=limit)
+        return [_result(hit.record, hit.score) for hit in hits]
+
+    async def _entries(self, owner: str | None) -> AsyncIterator[MemoryResult]:
+        async for each in self._of(owner).iterate():
+            yield _result(each, 1.0)
+
+    async def _add(self, content: str, metadata: dict[str, Any], owner: str | None) -> str:
+        author = Author.USER | Author.ASSISTANT if metadata.get("source") == "auto_store" else None
+        return (await self._of(owner).notes.add(content, metadata=metadata, author=author)).id
+
+    async def _delete(self, id: str, owner: str | None) -> bool:
+        return await self._of(owner).forget(id) > 0
+
+    async def _purge(self, owner: str) -> int:
+        return (await self._memory.unlabelled().scoped(user=owner).purge()).purged
+
+
+def _result(record: Record, score: float) -> MemoryResult:
+    return MemoryResult(record.content, score, record.id, json.loads(json.dumps(record.metadata)))

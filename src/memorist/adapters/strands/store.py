@@ -18,8 +18,7 @@ from strands.tools.tools import PythonAgentTool
 from strands.types.content import Message
 from strands.types.tools import AgentTool, ToolResult, ToolResultContent, ToolSpec, ToolUse
 
-from memorist.adapters.calling import answer
-from memorist.adapters.turns import behind
+from memorist.adapters.turns import answer, behind
 from memorist.agents import Toolbox, ToolSchema, frame, memory_tools, text_of, without_recalled
 from memorist.agents.turns import across_sessions
 from memorist.errors import InvalidInputError

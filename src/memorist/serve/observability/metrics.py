@@ -1,8 +1,11 @@
-"""The metrics at `/metrics`, in Prometheus's format."""
+"""The observer of a server, and its metrics at `/metrics`, in Prometheus's format."""
+
+from contextlib import suppress
 
 from memorist import __version__
-from memorist.engine.traced import SECONDS, Ended
-from memorist.errors import needs
+from memorist.engine.traced import SECONDS, Ended, Telemetry, Watch
+from memorist.errors import MissingExtraError, needs
+from memorist.memory import Memory
 
 with needs("prometheus-client", "rest"):
     from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
@@ -46,3 +49,26 @@ class Metrics:
 
     def text(self) -> bytes:
         return generate_latest(self._registry)
+
+
+class Observer:
+    """The spans and metrics of one server; they leave the process only through exporters that the program has
+    configured.
+
+    Args:
+        telemetry: OpenTelemetry's tracer and meter; by default the program's own, if its API is installed.
+        names: also write tenants' and users' names to the logs.
+    """
+
+    def __init__(self, telemetry: Telemetry | None = None, *, names: bool = False) -> None:
+        self.metrics = Metrics()
+        if telemetry is None:
+            with suppress(MissingExtraError):
+                telemetry = Telemetry()
+        self.telemetry = telemetry
+        self.names = names
+        self._watch = Watch(self.telemetry, self.metrics.verb)
+
+    def observed(self, memory: Memory) -> Memory:
+        """Return the same memory with its verbs observed."""
+        return memory.traced(self._watch)

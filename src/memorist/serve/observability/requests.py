@@ -9,7 +9,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.serve.auth import Grant
-from memorist.serve.observability.observer import Observer
+from memorist.serve.observability.metrics import Observer
 
 log = logging.getLogger("memorist.serve.requests")
 

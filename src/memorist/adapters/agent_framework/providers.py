@@ -1,13 +1,16 @@
-"""Agent Framework's long-term memory."""
+"""Agent Framework's long-term memory, its conversation history, and the memory's tools in its form."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from agent_framework import AgentSession, ContextProvider, Message, SessionContext
+from agent_framework import AgentSession, ContextProvider, FunctionTool, HistoryProvider, Message, SessionContext
 
-from memorist.adapters.turns import behind, keep_turn, of_user
+from memorist import agents
+from memorist.adapters.entries import SessionEntries, SessionEntry
+from memorist.adapters.turns import answer, behind, keep_turn, of_user
 from memorist.agents import before_turn
+from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records.record import make_id
 from memorist.twin import Twin
@@ -88,3 +91,70 @@ def _plain(messages: Sequence[Message]) -> list[dict[str, Any]]:
         for each in messages
         if each.text.strip()
     ]
+
+
+class MemoristHistoryProvider(HistoryProvider):
+    """Keeps the messages of each session whole and in order; recall does not find them.
+
+    ```python
+    agent = Agent(client=client, context_providers=[MemoristHistoryProvider(memory.scoped(user="alice"))])
+    ```
+
+    Args:
+        memory: an open memory, asynchronous or blocking; it is not closed here.
+        source_id: names the provider among those of an agent; each keeps a history of its own.
+        limit: the most messages that a run is given, the newest; by default all.
+        **options: as in Agent Framework's `HistoryProvider`.
+    """
+
+    def __init__(
+        self, memory: Memory | Twin, source_id: str = "memorist_history", *, limit: int | None = None, **options: Any
+    ) -> None:
+        super().__init__(source_id, **options)
+        self._memory = behind(memory, "agent_framework")
+        self._limit = limit
+
+    async def get_messages(
+        self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
+    ) -> list[Message]:
+        """Return the messages of a session, oldest first."""
+        return [Message.from_dict(each) for each in await self._entries(session_id).newest(self._limit)]
+
+    async def save_messages(
+        self, session_id: str | None, messages: Sequence[Message], *, state: dict[str, Any] | None = None, **kwargs: Any
+    ) -> None:
+        """Add messages to a session: all of them or none.
+
+        Raises:
+            InvalidInputError: a message cannot be written as JSON.
+        """
+        await self._entries(session_id).append([SessionEntry(each.to_dict()) for each in messages])
+
+    async def clear(self, session_id: str) -> int:
+        """Remove every message of a session, and return how many there were."""
+        return await self._entries(session_id).clear()
+
+    def _entries(self, session_id: str | None) -> SessionEntries:
+        if session_id is None:
+            raise InvalidInputError("a history belongs to a session; give the run one: agent.create_session()")
+        return SessionEntries(self._memory.scoped(session=session_id), f"agent_framework/{self.source_id}")
+
+
+def memory_tools(memory: Memory | Twin, *, only: Collection[str] | None = None) -> list[FunctionTool]:
+    """Return tools with which a model searches and changes the memory; see `memorist.agents.memory_tools`.
+
+    Args:
+        memory: what they read and write; a model cannot name another scope.
+        only: the names of the tools wanted; by default all.
+    """
+    box = agents.memory_tools(behind(memory, "agent_framework"), only=only)
+
+    def made(schema: agents.ToolSchema) -> FunctionTool:
+        async def call(**arguments: Any) -> str:
+            return (await answer(box, schema.name, arguments))[1]
+
+        return FunctionTool(
+            name=schema.name, description=schema.description, func=call, input_model=dict(schema.parameters)
+        )
+
+    return [made(schema) for schema in box.schemas]
