@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injections import PLAIN_TAGS, injections
+from memorist.framing.control_tokens import families
 from memorist.framing.frame import frame, neutralise, without_recalled
-from memorist.framing.model_families import FAMILIES
 
 _LINES = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
 _LANGUAGE = re.compile(r"## [A-Z]\w+(?: named)?\Z")
@@ -98,7 +98,7 @@ def test_every_escape_is_read() -> None:
     assert neutralise("%253C|im_start|%25253E") == "(im_start)"
 
 
-TOKENS = sorted({token.replace("{n}", "42") for tokens in FAMILIES.values() for token in tokens})
+TOKENS = sorted({token.replace("{n}", "42") for tokens in families().values() for token in tokens})
 DISGUISES: dict[str, Callable[[str], str]] = {
     "plain": str,
     "capitals": str.upper,

@@ -2,20 +2,21 @@
 
 A control token is recognised by its grammar: a name between brackets, with or without bars (``<|im_start|>``,
 ``[INST]``, ``<<SYS>>``, ``</s>``, ``<tool_call id="1">``), so that a token of tomorrow's model is one too. What has no
-such form, a fence or a flower, is known from the table of the families' templates (`FAMILIES`). The comparison is made
+such form, a fence or a flower, is known from the table of the families' templates (`families`). The comparison is made
 on a view of the text that has the same length: look-alikes, full-width forms and accents are folded to ASCII, escapes
 such as ``&lt;`` are decoded, and invisible characters are passed over. In the text itself, the brackets and bars
 of a token become parentheses: ``<|im_start|>`` becomes ``(im_start)``.
 """
 
 import html
+import json
 import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import TypeAlias
 
-from memorist.framing.model_families import FAMILIES
 from memorist.system.regex import regex
 
 Span: TypeAlias = tuple[int, int]
@@ -210,9 +211,20 @@ def _by_grammar(text: str, view: str) -> Iterator[tuple[Span, list[Change]]]:
 
 
 @cache
+def families() -> dict[str, list[str]]:
+    """Return the control tokens of chat models, by family, as the templates that vendors publish spell them.
+
+    ``{n}`` stands for a number. Tags that are also everyday XML, such as Granite's ``<documents>`` or Command R's
+    ``<results>``, are not there: a text about XML would lose its brackets, and inside a frame such tags do no harm.
+    """
+    found: dict[str, list[str]] = json.loads(Path(__file__).with_name("model_families.json").read_bytes())
+    return found
+
+
+@cache
 def _spelled_out() -> re.Pattern[str]:
-    """Return what finds the tokens of `FAMILIES` that the grammar does not know, in a view."""
-    tokens = {view_of(each) for tokens in FAMILIES.values() for each in tokens}
+    """Return what finds the tokens of `families` that the grammar does not know, in a view."""
+    tokens = {view_of(each) for tokens in families().values() for each in tokens}
     alone = sorted((each for each in tokens if not any(_by_grammar(each, each))), key=len, reverse=True)
     forms = []
     for token in alone:
