@@ -1,13 +1,11 @@
 """Handlers of forms: each calls one verb and redirects back to its page."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
-from memorist.operations.lines import FORMAT, VERSION
 from memorist.records.record import Record
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import parse_zone
@@ -116,8 +114,7 @@ async def undo(visit: Visit) -> Response:
         if not await memory.history(record.id):
             visit.session.took_back()
             raise NotFoundError("everything of its user was deleted since; it cannot be restored")
-    header = json.dumps({"format": FORMAT, "version": VERSION})
-    report = await memory.load([header, *(json.dumps(record.to_dict()) for record in records)])
+    report = await memory.restore(records)
     if report.bad:
         raise InvalidInputError(report.bad[0].reason)
     visit.session.took_back()
