@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from memorist.config import Settings
 from memorist.embedders import BundledEmbedder, OnnxEmbedder
-from memorist.engine import auditing, deriving, inbox, purging, reading, retaining, upkeep, writing
+from memorist.engine import auditing, deriving, inbox, purging, reading, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.languages import told_of_languages
@@ -69,9 +69,9 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Call, Any], Awaitable[Any
     requests.Check: upkeep.check,
     requests.Reindex: upkeep.reindex,
     requests.Audit: auditing.entries,
-    requests.Retain: retaining.retain,
-    requests.Retention: retaining.retention,
-    requests.Sweep: retaining.sweep,
+    requests.Retain: upkeep.retain,
+    requests.Retention: upkeep.retention,
+    requests.Sweep: upkeep.sweep,
     requests.Checkpoint: auditing.checkpoint,
 }
 
@@ -210,7 +210,7 @@ class LocalEngine(Engine):
             await self._core.store.sweep(moment, act=call.of("sweep").act)
             if before is None or moment - before >= _ENFORCE_EVERY:
                 self._enforced = moment
-                await retaining.enforce(self._core, call.of("retention"))
+                await upkeep.enforce(self._core, call.of("retention"))
         except MemoristError as error:
             self._enforced = before
             log.warning("expired and outdated records were not deleted now, but will be: %s", error)

@@ -1,6 +1,6 @@
 """Recall, from a query to hits: embed the question, rank behind each wall, and fetch what was found."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -10,17 +10,18 @@ from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import EmbedderError, InvalidInputError
 from memorist.operations.calls import BEYOND, Notes, part
 from memorist.operations.requests import Recall
-from memorist.recall.analysis import terms
-from memorist.recall.hits import hits_of
+from memorist.recall.analysis import terms, words
+from memorist.recall.calibration import within_one
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.indexes import Indexes
 from memorist.recall.large import Large, gathered
 from memorist.recall.parts import given_vector
 from memorist.recall.question import MAX_TEXT, UNREAD, Question, read_question
 from memorist.recall.rank import Ranked, Search, rank
+from memorist.recall.replaced import LEAST, score_of
 from memorist.recall.scale import Scale, measure
 from memorist.records.filters import Filter
-from memorist.records.record import Hit, Record
+from memorist.records.record import Hit, Record, Replaced
 from memorist.records.scope import Wall
 from memorist.records.times import Clock, now, to_micros
 from memorist.stores.base import Store
@@ -197,3 +198,30 @@ def _read(request: Recall, walls: Iterable[WallIndex | Large], moment: datetime)
     years = sorted({year for wall in walls for year in wall.years()}) if request.now is None else ()
     asked_at = cast(datetime, request.now or moment)  # requests hold times as datetimes
     return read_question(request.query[:MAX_TEXT], speakers=speakers, now=asked_at, years=years)
+
+
+def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], search: Search) -> list[Hit]:
+    """Return the hits whose records still exist."""
+    request, vector = search.request, search.vector
+    asked = {term: word for word in words(request.query[:MAX_TEXT]) for term in terms(word)}
+    scores, similarities = best.scores(request.mode).tolist(), within_one(best.similarities).tolist()
+    signals = best.signals if request.explain else {}
+    if "meaning" in signals and vector is not None:
+        signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
+    if signals and request.mode == "hybrid":
+        signals = {**signals, "share": best.crowd.share(best.total())}
+    hits = []
+    for position, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
+        if number not in records:
+            continue
+        record = records[number]
+        held = asked.keys() & (index.terms(row).split() or terms(record.text)) if asked else ()
+        matched = tuple(dict.fromkeys(word for term, word in asked.items() if term in held)) if held else ()
+        told = {name: float(values[position]) for name, values in signals.items()}
+        replaced = None
+        if best.by is not None and best.likely is not None and int(best.by[position]) in records:
+            later = records[int(best.by[position])]
+            score = score_of(float(best.likely[position]), record.text, later.text)
+            replaced = Replaced(later.id, later.at, score) if score >= LEAST else None
+        hits.append(Hit(record, similarities[position], scores[position], matched, told, replaced))
+    return hits
