@@ -46,7 +46,8 @@ async def test_a_day_and_a_speaker_are_written_once_and_the_day_again_where_line
 async def test_why_each_record_is_told_and_why_no_more_is_said_in_words(alice: Memory) -> None:
     await alice.remember(TALK)
     told = await alice.context("When was the cello lesson of Bo?")
-    assert "of the 4 recalled hold" in told.cut and all(item.reason for item in told.items)
+    assert "of the 4 recalled are told while they fit: no other holds the " in told.cut
+    assert "% of the probability that is asked after " in told.cut and all(item.reason for item in told.items)
     assert "of the probability" in next(item.reason for item in told.items if item.why == "recalled")
     silent = await alice.context("When was the cello lesson of Bo?", min_confidence=1)
     assert silent.cut.startswith("none of the 4 recalled is told: a confidence of ")
@@ -185,6 +186,32 @@ async def test_a_budget_is_not_filled_with_what_does_not_answer(alice: Memory) -
     await alice.remember([*FILLER, *BOOKS, "The wifi password is tuba-42"])
     told = await alice.context("what is the wifi password?", tokens=2000)
     assert [item.text for item in told.items] == ["The wifi password is tuba-42"]
+
+
+@pytest.mark.parametrize("question", ["cello lesson of Bo", "what is the wifi password?", "which books on the train?"])
+async def test_a_larger_budget_tells_all_that_a_smaller_one_tells(alice: Memory, question: str) -> None:
+    await alice.remember([*TALK, *FILLER, *BOOKS, "The wifi password is tuba-42", *(f"{each} again" for each in BOOKS)])
+    before = set[str]()
+    for tokens in (*range(32, 200, 3), *range(200, 2000, 150)):
+        told = await alice.context(question, tokens=tokens, min_confidence=0)
+        now = {item.record.id for item in told.items}
+        assert before <= now, tokens
+        before = now
+    assert before
+
+
+async def test_where_nothing_stands_out_many_lines_are_told_and_yet_not_all(alice: Memory) -> None:
+    await alice.remember([f"Cello lesson number {number} was on scales." for number in range(120)])
+    told = await alice.context("cello lesson", tokens=4000, min_confidence=0)
+    less = await alice.context("cello lesson", tokens=2000, min_confidence=0)
+    assert 40 < len(told.items) < 80 and " is asked after " in told.cut
+    assert {item.record.id for item in less.items} == {item.record.id for item in told.items}
+
+
+async def test_of_the_last_line_what_fits_is_told(alice: Memory) -> None:
+    await alice.remember(["The cello teacher is strict.", "I like the old cello. " + "The flute is new. " * 20])
+    told = await alice.context("cello", tokens=40, min_confidence=0)
+    assert [item.text for item in told.items] == ["The cello teacher is strict.", "I like the old cello. …"]
 
 
 async def test_a_question_for_several_things_gets_all_of_them(alice: Memory) -> None:

@@ -12,8 +12,8 @@ from memorist.records.record import Record
 _WORD = re.compile(r"[^\W_]+")
 _SAME = 0.9
 """The least share of a line's words that another line must hold to say the same."""
-_MISSES = 8
-"""The number of lines in a row that do not fit, after which no more lines are tried."""
+_TOKENS_A_WORD = 2
+"""Tokens of a word and its share of the day and the speaker."""
 
 
 class Chosen:
@@ -74,13 +74,17 @@ class Chosen:
             self._speakers.add((line.record.scope.session, line.speaker))
         return True
 
-    def fill(self, candidates: Iterable[Callable[[], Line]], *, share: float = 1.0) -> None:
-        """Add those of the candidates, best first, that fit."""
-        misses = 0
+    def fill(self, candidates: Iterable[Callable[[int], Line]]) -> None:
+        """Add candidates, best first, up to the first that does not fit; of that one, what fits.
+
+        None behind it is added: with a larger budget it would lose its place again.
+
+        Args:
+            candidates: called with the most words to show.
+        """
         for candidate in candidates:
-            added = self.add(candidate(), share=share)
-            misses = misses + 1 if added is False else 0
-            if misses == _MISSES:
+            if self.add(candidate(self._budget.tokens)) is False:
+                self.add(candidate(int((self._budget.tokens - self._used) / _TOKENS_A_WORD)))
                 return
 
     def _cost(self, line: Line) -> str:

@@ -30,23 +30,16 @@ class QuestionTerms:
         terms: the index terms of its subject.
         how_long_ago: whether it asks for a stretch of time up to now.
         earlier: whether it asks for an earlier state.
-        several: whether it asks for several things: "how many", "all", "which books".
     """
 
     terms: frozenset[str]
     how_long_ago: bool
     earlier: bool
-    several: bool = False
 
     @classmethod
     def of(cls, question: str) -> "QuestionTerms":
         """Return what a question asks."""
-        return cls(
-            frozenset(asked_terms(question)),
-            said("how_long_ago", question),
-            said("before", question),
-            said("several", question),
-        )
+        return cls(frozenset(asked_terms(question)), said("how_long_ago", question), said("before", question))
 
     def shares(self, text: str) -> int:
         """Return how many of the question's terms a text has."""

@@ -1,6 +1,5 @@
 """From a question to a context: what always holds, then the best evidence that fits."""
 
-import math
 from collections.abc import Callable, Set
 from dataclasses import replace
 from datetime import datetime
@@ -34,24 +33,18 @@ ONE_SHARE = 0.2
 """The share of the budget that one record may take, unless it is short or likely to answer."""
 MOST_SHARE = 0.6
 """The largest share of the budget that any record may take."""
+PRICE, PRICED_FROM = 1e-5, 100
+"""The share of the probability that a line must hold for each token told before it, and how many count at least: 0.1 %
+at first, 1 % after 1,000 tokens."""
 ROOM = 0.7
-"""How much the length of a text counts against it: at 1 twice the length needs twice the odds."""
-PRICE, THRIFT = 0.008, 0.3
-"""The least share of the probability that 100 characters must hold to be told, where 600 tokens are allowed, and how
-that falls beyond: at 1 it halves where twice as many are allowed, at 0 it stays."""
-SURE, SURER, SURE_THRIFT = 0.05, 3, 3
-"""The same where an answer is certain, the power of the best score with which that counts, and how it falls beyond."""
-LESS = 3
-"""How both fall where fewer tokens are allowed, which is a cut already."""
-SEVERAL = 3.0
-"""How many times cheaper a line is where a question asks for several things."""
+"""How much the length of a text counts against it in the order: at 1 twice the length needs twice the odds."""
 TIGHT_FROM = 4
 """The position in the order after which less is shown of a record."""
 _SHORT = 80
 """The most words of a record that is not cut, unless it comes late or the budget is small."""
-_CHARACTERS_A_WORD, _CHARACTERS_A_LINE = 6, 20
-_CHARACTERS, _AT = 100, 600
-"""The length of text and the budget to which the price refers."""
+_LONG = 480
+"""Characters of a text that count as told; of a longer one only a part is."""
+_CHARACTERS_A_TOKEN, _TOKENS_A_LINE = 4, 5
 _LEAST = 1e-6
 _WITH_COMPANY = 3
 """The best hits, which are told with what belongs beside them."""
@@ -94,7 +87,7 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
             chosen.add(line, share=STANDING_SHARE)
     if not silent:
         new = await aside(lambda: [hit for hit in hits if not chosen.knows(hit.record)], hits)
-        earning, cut = _earning(new, hits, asked, tokens)
+        earning, cut = _earning(new, hits)
         candidates = await _candidates(reader, earning, asked, tokens)
         await aside(lambda: chosen.fill(candidates), new)
     elif hits:
@@ -109,38 +102,42 @@ def _room(hit: Hit, tokens: int) -> int:
     return int(min(max(_SHORT, words * max(ONE_SHARE, hit.score)), words * MOST_SHARE))
 
 
-def _earning(new: list[Hit], hits: list[Hit], asked: QuestionTerms, tokens: int) -> tuple[list[Hit], str]:
-    """Return the hits that are new and worth their length, those with the best ratio of worth to length first, and
-    what is asked of the others.
+def _earning(new: list[Hit], hits: list[Hit]) -> tuple[list[Hit], str]:
+    """Return the hits that are new and worth their tokens, those with the best ratio of share to length first, and why
+    no more.
 
-    Known records take no share of the probability from new ones: if the prompt already holds the answer, the rest is
-    chosen as if that record did not exist. The best hit is always told. A former state makes nothing sure.
+    The longer the text is already, the more a line must hold. The lengths do not depend on the budget, so that a larger
+    one tells at least the same. Known records take no share of the probability from new ones: if the prompt already
+    holds the answer, the rest is chosen as if that record did not exist.
     """
-
-    def worth(hit: Hit) -> float:
-        """Return what a hit is worth for the room that its text takes, as a logarithm."""
-        length = min(len(hit.record.content), _CHARACTERS_A_WORD * _room(hit, tokens)) + _CHARACTERS_A_LINE
-        return math.log(_share(hit)) - ROOM * math.log(length / _CHARACTERS)
-
     left = max(min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0), _LEAST)
-    sure = min(max((hit.score for hit in new if hit.replaced is None), default=0.0) / left, 1.0)
-    beyond, within = min(1.0, _AT / tokens), min(1.0, tokens / _AT)
-    price = max(PRICE * beyond**THRIFT, SURE * sure**SURER * beyond**SURE_THRIFT) * within**LESS
-    least = math.log(price * left / (SEVERAL if asked.several else 1.0))
-    best = sorted(new, key=worth, reverse=True)
-    earning = [hit for place, hit in enumerate(best) if not place or worth(hit) >= least]
-    asked_of = f"{math.exp(least):.1%} of the probability in each 100 characters, and are told while they fit"
-    return earning, f"{len(earning)} of the {len(new)} recalled hold {asked_of}" if new else ""
+    earning, told = list[Hit](), 0.0
+    for hit in sorted(new, key=lambda hit: _share(hit) / _length(hit) ** ROOM, reverse=True):
+        if not earning or _share(hit) / left >= PRICE * max(told, PRICED_FROM):
+            earning.append(hit)
+            told += _length(hit)
+    cut = f"{len(earning)} of the {len(new)} recalled are told while they fit" if new else ""
+    if len(earning) < len(new):
+        asked_of = PRICE * max(told, PRICED_FROM)
+        cut += f": no other holds the {asked_of:.2%} of the probability that is asked after {told:.0f} tokens"
+    return earning, cut
 
 
-async def _candidates(reader: Reader, hits: list[Hit], asked: QuestionTerms, tokens: int) -> list[Callable[[], Line]]:
-    """Return the lines of hits, made when they are tried."""
-    candidates: list[Callable[[], Line]] = []
+def _length(hit: Hit) -> float:
+    """Return about how many tokens a hit takes."""
+    return _TOKENS_A_LINE + min(len(hit.record.content), _LONG) / _CHARACTERS_A_TOKEN
+
+
+async def _candidates(
+    reader: Reader, hits: list[Hit], asked: QuestionTerms, tokens: int
+) -> list[Callable[[int], Line]]:
+    """Return the lines of hits, made when they are tried, of so many words at most."""
+    candidates: list[Callable[[int], Line]] = []
     told = {hit.record.id for hit in hits} | {hit.replaced.by for hit in hits[:_WITH_COMPANY] if hit.replaced}
     for position, hit in enumerate(hits):
         candidates.append(partial(_shown, hit, position, asked, _room(hit, tokens), told))
         if position < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
-            candidates.append(lambda line=company: line)  # type: ignore[misc]  # it is a line
+            candidates.append(lambda _, line=company: line)  # type: ignore[misc]  # it is a line
     return candidates
 
 
@@ -152,14 +149,14 @@ def _share(hit: Hit) -> float:
     return max(hit.signals.get("share", hit.score), _LEAST)
 
 
-def _shown(hit: Hit, position: int, asked: QuestionTerms, most: int, told: Set[str]) -> Line:
-    """Return what is shown of a hit: at most `most` words, and fewer for hits later in the order.
+def _shown(hit: Hit, position: int, asked: QuestionTerms, room: int, told: Set[str], most: int) -> Line:
+    """Return what is shown of a hit: at most `room` and `most` words, and fewer for hits later in the order.
 
     A former state says so, and where the later one is among those that are `told`, it points at its day.
     """
     record = hit.record
     text = record.content if record.cue is None else f"{record.cue} {_THEN} {record.content}"
-    text = dated(shortened(text, asked, most, tight=position >= TIGHT_FROM), record.at)
+    text = dated(shortened(text, asked, min(room, most), tight=position >= TIGHT_FROM), record.at)
     if record.kind is Kind.FACT and record.payload.get("supersedes"):
         text = f"{text} (since {day_of(record.at)})"
     if (later := hit.replaced) is not None:
