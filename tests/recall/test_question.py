@@ -20,6 +20,14 @@ def test_a_speaker_asked_about_is_taken_out_of_the_words() -> None:
     assert question.embed == "What did my brother paint?"
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("さくらの定休日は何曜日？", "さくら"), ("晓彤收留的小动物叫什么？", "晓彤"), ("민재가 어디에 살아?", "민재")],
+)
+def test_a_name_is_found_where_no_space_follows_it(text: str, name: str) -> None:
+    assert read(text, name, "Ann").speakers == {name}
+
+
 def test_a_first_name_names_the_speaker() -> None:
     question = read("Where does Ann live?", "Ann Lee", "Bob Ray")
     assert question.speakers == {"Ann Lee"}

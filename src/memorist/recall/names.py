@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterable, Mapping
 
 from memorist.languages import role_of
+from memorist.languages.sentences import UNSPACED
 from memorist.recall.analysis import fold, stop_words, words
 from memorist.recall.spelling import LONGEST, SHORTEST, a_slip_away
 
 _TOKEN = re.compile(r"[^\W_]+")
 _CAPITAL = re.compile(r"[A-Z](?<!\bI)")
+_UNSPACED, _HANGUL = re.compile(f"[{UNSPACED}]"), re.compile("[가-힣]")
 _SHORT_FORM = 3
 """Letters that a short form has at least: "Mel" for Melanie."""
 
@@ -40,13 +42,21 @@ def _mentions(text: str, forms: Iterable[str]) -> list[str]:
     found = []
     for form in forms:
         common = all(word in stop_words() for word in words(form))
-        for match in re.finditer(rf"(?<!\w){re.escape(form)}(?!\w)", text, re.IGNORECASE):
+        for match in re.finditer(_as_a_word(form), text, re.IGNORECASE):
             capital = match[0][0].isupper()
             if common and (not capital or not match.start()):
                 continue  # "Will I ..." is no question about Will
             if capital or lower or form[0].islower():
                 found.append(match[0])
     return list(dict.fromkeys(found))
+
+
+def _as_a_word(form: str) -> str:
+    """Return a pattern of a name as a word: anywhere in a script without spaces, in Korean with particles after it."""
+    escaped = re.escape(form)
+    if _UNSPACED.search(form):
+        return escaped
+    return rf"(?<!\w){escaped}(?=[가-힣]{{0,3}}(?!\w))" if _HANGUL.search(form) else rf"(?<!\w){escaped}(?!\w)"
 
 
 def _meant(token: str, names: Mapping[str, list[str]]) -> list[str]:
