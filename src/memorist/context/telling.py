@@ -36,6 +36,9 @@ MOST_SHARE = 0.6
 PRICE, PRICED_FROM = 1e-5, 100
 """The share of the probability that a line must hold for each token told before it, and how many count at least: 0.1 %
 at first, 1 % after 1,000 tokens."""
+SURE, SURER = 10, 3
+"""How many times as much more is asked where an answer is certain, and the power of the best score with which that
+grows."""
 ROOM = 0.7
 """How much the length of a text counts against it in the order: at 1 twice the length needs twice the odds."""
 TIGHT_FROM = 4
@@ -106,19 +109,22 @@ def _earning(new: list[Hit], hits: list[Hit]) -> tuple[list[Hit], str]:
     """Return the hits that are new and worth their tokens, those with the best ratio of share to length first, and why
     no more.
 
-    The longer the text is already, the more a line must hold. The lengths do not depend on the budget, so that a larger
-    one tells at least the same. Known records take no share of the probability from new ones: if the prompt already
-    holds the answer, the rest is chosen as if that record did not exist.
+    The longer the text is already, and the surer the best hit, the more a line must hold; a former state makes nothing
+    sure. The lengths do not depend on the budget, so that a larger one tells at least the same. Known records take no
+    share of the probability from new ones: if the prompt already holds the answer, the rest is chosen as if that record
+    did not exist.
     """
     left = max(min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0), _LEAST)
-    earning, told = list[Hit](), 0.0
+    sure = min(max((hit.score for hit in new if hit.replaced is None), default=0.0) / left, 1.0)
+    each = PRICE * (1 + SURE * sure**SURER)
+    earning, told, asked_of = list[Hit](), 0.0, PRICE * PRICED_FROM
     for hit in sorted(new, key=lambda hit: _share(hit) / _length(hit) ** ROOM, reverse=True):
-        if not earning or _share(hit) / left >= PRICE * max(told, PRICED_FROM):
+        if not earning or _share(hit) / left >= asked_of:
             earning.append(hit)
             told += _length(hit)
+            asked_of = max(each * told, PRICE * PRICED_FROM)
     cut = f"{len(earning)} of the {len(new)} recalled are told while they fit" if new else ""
     if len(earning) < len(new):
-        asked_of = PRICE * max(told, PRICED_FROM)
         cut += f": no other holds the {asked_of:.2%} of the probability that is asked after {told:.0f} tokens"
     return earning, cut
 
