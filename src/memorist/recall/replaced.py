@@ -7,9 +7,12 @@ wall are on the average, the information in the rare words that they share, and 
 constants were fitted on the pairs of bench/data/now_dev, with each of its four memories left out once.
 """
 
+import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -39,6 +42,8 @@ MOST = 120
 SEEDS = 40
 """The best of them, which replace and are replaced."""
 _SAMPLE = 256
+_SPREAD = 2654435761
+"""Spreads numbers evenly; Knuth, The Art of Computer Programming, volume 3, section 6.4."""
 _USUAL = 20
 """Of how many unrelated texts the mean stands for a wall that has few of its own."""
 _WORDS = 200
@@ -145,7 +150,9 @@ def _of_the_same(index: WallIndex, rows: Rows, seeds: Rows, scale: Scale) -> Flo
 def middle(index: WallIndex, scale: Scale) -> Floats:
     """Return the mean vector of the wall; where it has few records, mostly that of unrelated texts."""
     living = np.flatnonzero(index.alive)
-    some = living[:: max(1, len(living) // _SAMPLE)]
+    step = max(1, len(living) // _SAMPLE)
+    # A sample by number is the same in whatever order the records were read.
+    some = living[index.column("number")[living] * _SPREAD % 2**32 < 2**32 // step]
     summed = index.vectors.take(some).sum(axis=0)
     if scale.texts is None:
         middle: Floats = summed / max(len(some), 1)
@@ -158,19 +165,21 @@ def _shared(index: WallIndex, rows: Rows, seeds: Rows) -> tuple[Floats, Bools]:
     """Return the information in the rare words that each row shares with each seed, at most 2; and whether both hold
     numbers, but not the same."""
     said = [index.terms(row).split()[:_WORDS] for row in rows.tolist()]
-    size, holders = np.log(index.living + _USUAL), index.holders
+    size, holders = math.log(index.living + _USUAL), index.holders
+    held = Counter(chain.from_iterable(map(set, said)))
+    numbers = {word for word in held if word[0].isdigit()}
     rare: dict[str, float] = {}
-    for word in {word for seed in seeds.tolist() for word in said[seed]}:
-        information = 1 - np.log(max(holders(word), 1)) / size
-        if information >= RARE or word[0].isdigit():
-            rare[word] = information
+    for word in {word for seed in seeds.tolist() for word in said[seed] if held[word] > 1}:
+        rarity = 1 - math.log(max(holders(word), 1)) / size
+        if rarity >= RARE or word in numbers:
+            rare[word] = rarity
     table = np.zeros((len(said), len(rare)), np.float32)
     places = {word: place for place, word in enumerate(rare)}
     for position, words in enumerate(said):
         table[position, [places[word] for word in words if word in places]] = 1
-    counts = np.array([len({word for word in words if word[0].isdigit()}) for words in said])
+    counts = np.array([len(numbers.intersection(words)) for words in said])
     information = np.array([value if value >= RARE else 0.0 for value in rare.values()], np.float32)
-    digits = np.array([word[0].isdigit() for word in rare], np.float32)
+    digits = np.array([word in numbers for word in rare], np.float32)
     alike = products(table * digits, table[seeds])
     mine, theirs = counts[:, None], counts[None, seeds]
     other = (mine > 0) & (theirs > 0) & ((alike < mine) | (alike < theirs))
