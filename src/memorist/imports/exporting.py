@@ -36,9 +36,9 @@ async def export(
 ) -> ExportReport:
     """Write the records of a memory's scope to a new file, as another system reads them.
 
-    The file gets its name once all of it is written and on disk. The export takes the same memory however many records
-    there are. Where a format has a place for metadata, the file says there what the system has no field for: an import
-    of the file, or of what the system made of it, brings the same records back.
+    All of the file is written and on disk before it gets its name. More records need no more memory. Where a format has
+    a place for metadata, the file says there what the system has no field for: an import of the file, or of what the
+    system made of it, brings the same records back.
 
     Args:
         memory: whose records; one without a user has the shared ones.
