@@ -11,8 +11,8 @@ from pydantic import Field, PrivateAttr
 
 from memorist.adapters.turns import behind, keep_turn
 from memorist.agents import after_turn, before_turn
+from memorist.context.budget import LEAST_TOKENS
 
-_LEAST_TOKENS = 16
 _REMEMBERED = 32
 _OVERLAP = 8
 """Messages given again before new ones, by which their place is known."""
@@ -91,7 +91,7 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Return the best memories that fit into that many tokens fewer; None if too few tokens are left."""
         asked = self._told.get(content) if content else None  # LlamaIndex gives a list where nothing was told
-        if asked is None or (left := self._count(content) - tokens_to_truncate) < _LEAST_TOKENS:
+        if asked is None or (left := self._count(content) - tokens_to_truncate) < LEAST_TOKENS:
             return None
         return await self._tell(asked, left) or None
 
