@@ -128,6 +128,22 @@ async def test_an_operation_sent_twice_at_once_takes_effect_once(store: Any) -> 
     assert len({each.version for each in done}) == 1
 
 
+async def test_an_operation_done_between_two_looks_is_answered_by_its_receipt(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation = MemoryOperation("op-1", "write a")
+    first = await store.write("a.md", "one", expected_version=None, operation=operation)
+    look, looks = store.get_operation, iter([True])
+
+    async def late(of: MemoryOperation) -> Any:
+        return None if next(looks, False) else await look(of)
+
+    monkeypatch.setattr(store, "get_operation", late)
+    again = await store.write("a.md", "one", expected_version=None, operation=operation)
+    assert again.replayed
+    assert again.version == first.version
+
+
 async def test_metadata_are_of_one_version(store: Any) -> None:
     first = await store.write_with_metadata("a.md", "one", expected_version=None, metadata={"by": "alice"})
     assert (await store.read("a.md", max_chars=9)).metadata == {"by": "alice"}

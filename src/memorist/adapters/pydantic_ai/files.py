@@ -185,12 +185,12 @@ class MemoristMemoryStore:
         """Store a draft and the operation's receipt in one step if the file has the expected version."""
         if operation is not None and (receipt := await self.get_operation(operation)) is not None:
             return receipt
-        await self._check_version(path, expected)
         mutation = MemoryMutation(version=version, replayed=False, existed=expected is not None)
         drafts = [draft] if operation is None else [draft, _receipt(operation, mutation)]
         try:
+            await self._check_version(path, expected)
             await self._memory.remember(drafts)
-        except (ConflictError, NotFoundError, InvalidInputError):
+        except (MemoryConflictError, ConflictError, NotFoundError, InvalidInputError):
             if operation is not None and (receipt := await self.get_operation(operation)) is not None:
                 return receipt
             await self._check_version(path, expected)
