@@ -76,7 +76,7 @@ async def asked_of(evaluator: object, data: Path) -> list[Asked]:
         date = each.get("question_date")
         now = datetime.fromisoformat(date).replace(tzinfo=UTC) if date else datetime(2026, 1, 1, tzinfo=UTC)
         question = read_question(each["question"], speakers=[name for name in index.speakers if name], now=now)
-        if question.state is None:
+        if question.state is None or question.mild:
             continue
         [vector] = await _EMBEDDER.embed([question.embed], Role.QUERY)
         moved = _EMBEDDER.moves(question.embed)

@@ -42,6 +42,32 @@ def test_a_person_asked_about_speaks_the_questions_language(text: str, own: str)
     assert read(text, "Jana").embed == own
 
 
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("Where does the user live?", "Where does I live?"),
+        ("What is the user's current employer?", "What is my current employer?"),
+        ("user's dog", "my dog"),
+        ("user favorite colour", "I favorite colour"),
+        ("How many users are there?", "How many users are there?"),
+        ("What is the user id?", "What is the user id?"),
+        ("Wo wohnt der Nutzer?", "Wo wohnt ich?"),
+        ("Où habite l’utilisateur ?", "Où habite je ?"),
+        ("¿Dónde vive el usuario?", "¿Dónde vive yo?"),
+        ("用户的狗叫什么名字？", "我的狗叫什么名字？"),
+        ("ユーザーの仕事は何ですか？", "私の仕事は何ですか？"),
+        ("사용자는 어디에 살아?", "나는 어디에 살아?"),
+        ("Где живёт пользователь?", "Где живёт я?"),
+    ],
+)
+def test_the_user_is_who_says_i(text: str, own: str) -> None:
+    question = read(text, "user")
+    assert question.embed == own
+    assert question.first_person == (own != text)
+    # Nobody says a fact, which speaks of "the user" as well.
+    assert read(text).embed == text
+
+
 def test_a_name_inside_a_word_names_nobody() -> None:
     question = read("Which annual plan is it?", "Ann")
     assert not question.speakers

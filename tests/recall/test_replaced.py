@@ -155,7 +155,12 @@ def test_the_order_of_storing_changes_nothing_and_the_latest_is_never_replaced(
         ("Where was I employed in March 2025?", "then"),
         ("What did I buy in March 2025?", None),
         ("What did I buy?", None),
-        ("What does Ann like?", None),
+        ("What does Ann like?", "now"),
+        ("What did Ann like?", None),
+        ("Where does the user live?", "now"),
+        ("Where did the user live before?", "before"),
+        ("door code", None),
+        ("the museum in Rome that Ann told us about", None),
         ("Which sports do I play?", "all"),
         ("Which company employs me at present?", "now"),
         ("How many days a week do I work?", "now"),
@@ -225,6 +230,36 @@ def test_what_holds_stands_above_what_held(said: list[tuple[str, str]], question
         found = texts(memory.recall(question, limit=3))
         assert holds in found[0], found
         assert held not in found[0], found
+
+
+MILD = [
+    ("The wifi password is bluebird42", "The new wifi password is tangerine9", "What is the wifi password?"),
+    ("Rent is 900 euros", "Rent went up to 960 euros", "How much is the rent?"),
+    ("The door code is 4471", "Door code changed to 8802", "What is the door code?"),
+    ("Mia goes to Hillside primary school", "Mia started at Northgate academy", "Which school does Mia go to?"),
+]
+
+
+@pytest.mark.parametrize(("held", "holds", "question"), MILD)
+def test_what_holds_stands_first_where_a_question_says_neither_i_nor_now(held: str, holds: str, question: str) -> None:
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        others = ("Tom plays the cello", "We bought a new kettle", "The garage needs a lamp")
+        said = [(held, "2025-01-01"), *((text, "2025-02-01") for text in others), (holds, "2025-03-01")]
+        memory.remember([Draft(content=text, happened_at=day) for text, day in said])
+        assert texts(memory.recall(question, limit=2)) == [holds, held]
+
+
+def test_what_is_stored_at_once_changes_nothing_for_a_question_that_says_neither_i_nor_now() -> None:
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        memory.remember(["Read a file by its path", "Read a file by its path and encoding"])
+        for hit in memory.recall("Which function reads a file?", explain=True):
+            assert hit.signals["replaced"] == 0 and hit.replaced is None
+
+
+def test_a_question_about_who_speaks_here_asks_for_a_state_only_if_it_says_now() -> None:
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    assert read_question("Where does Ann live?", speakers=["Ann"], now=at).state is None
+    assert read_question("Where does Ann live now?", speakers=["Ann"], now=at).state == "now"
 
 
 def test_the_present_state_is_found_by_way_of_the_former_and_the_former_by_way_of_the_present() -> None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from memorist.languages import Language, Phrases, languages_of, said, tables_of
+from memorist.languages import Language, Phrases, languages_of, plain, said, tables_of
 from memorist.languages.calendar import Span
 from memorist.languages.phrases import spans
 from memorist.languages.sentences import asks, length_of
@@ -35,7 +35,7 @@ class Question:
 
     text: str
     embed: str
-    """The text to embed: speakers' names replaced by "I" and "my" in its language, as they would say."""
+    """The text to embed: "the user" and speakers' names replaced by "I" and "my" in its language, as they would say."""
     terms: Mapping[str, int]
     """Index terms with counts, without speakers' names."""
     pairs: Sequence[tuple[str, str]]
@@ -55,10 +55,23 @@ class Question:
     before, or all that hold; None for all else."""
     until: float | None = None
     """The end of what matters for a state at a time, in seconds since 1970."""
+    mild: bool = False
+    """Whether it may ask for that state as well as for anything else: it says neither "I" nor "now"."""
 
 
 UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
 """A question of which only the vector is known."""
+
+
+def _as_the_user_asks(text: str, own: Language) -> str:
+    """Return a text that speaks of "the user", as agents do, as the user would say it: with "I" and "my"."""
+    subject, possessive = words_of(own.table["self"])
+    the_user, the_users = own.table["user"]
+    for form, instead in ((the_users, possessive), (the_user, subject)):
+        found = [match.span() for match in own.compiled([form]).finditer(plain(text))]
+        for start, end in reversed(found):
+            text = text[:start] + instead + text[end:]
+    return text
 
 
 def _in_first_person(text: str, names: Iterable[str], tables: Sequence[Language]) -> str:
@@ -75,15 +88,20 @@ def _in_first_person(text: str, names: Iterable[str], tables: Sequence[Language]
 
 def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, years: Sequence[int] = ()) -> Question:
     """Analyse `text` against the scope's distinct `speakers` and the `years` to try for a date without one."""
+    given, text, speakers = text, _as_the_user_asks(text, tables_of(text)[0]), list(speakers)
     named = named_in(text, speakers)
     spellings = {s for found in named.values() for s in found}
     gone = {t for s in spellings for t in terms(s)}
     asked = [t for t in asked_terms(text) if t not in gone]
-    first_person, pointed = said("first_person", text), tuple(spans(text, now, years))
+    first_person, present, pointed = said("first_person", text), said("now", text), tuple(spans(text, now, years))
     state, until = _state(text, first_person, pointed, now)
+    mild = state is not None and not (first_person or present)
+    if mild and named:
+        state, until = None, None
     return Question(
         text=text,
-        embed=_in_first_person(text, spellings, tables_of(text)) if spellings else text,
+        # What nobody says, such as a fact, speaks of "the user", too.
+        embed=_in_first_person(text, spellings, tables_of(text)) if spellings else text if speakers else given,
         terms=Counter(asked),
         pairs=tuple(dict.fromkeys(pairwise(asked))),
         speakers=frozenset(named),
@@ -94,6 +112,7 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
         former=[term for term in former_terms(text) if term not in gone and term not in asked],
         state=state,
         until=until,
+        mild=mild,
     )
 
 
@@ -102,11 +121,10 @@ def _state(text: str, first_person: bool, pointed: Sequence[Span], now: datetime
     said to the assistant, and where it is not clear.
 
     Who asks in the present tense about himself, or says "now", asks for what holds now; "was I …" with a time, or "did
-    I …" with a month, for what held then. Of others' lives more is asked than their present state: there only "now"
-    counts.
+    I …" with a month, for what held then.
     """
     present = said("now", text)
-    if length_of(text) > _LONGEST or said("no_state", text) or not (first_person or present):
+    if length_of(text) > _LONGEST or said("no_state", text):
         return None, None
     if not (asks(text, tables_of(text)) or any(said(what, text) for what in _ASKING)):
         return None, None

@@ -61,13 +61,28 @@ STATES: Mapping[str, float] = {
 }
 """What each signal counts where a state is asked for: learned by bench/now/learn.py, then scaled and rounded; see
 docs/research/recall.md."""
+MILD: Mapping[str, float] = {
+    **dict.fromkeys(STATES, 0.0),
+    **WEIGHTS,
+    "states_around": 1.0,
+    "replaced": -3.0,
+    "replaces": 1.0,
+    "not_yet": -1.8,
+    "former": 1.5,
+}
+"""What each signal counts where a state may be asked for: "What is the door code?"; see docs/research/recall.md."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
+MOST_MILD = 20
+"""The best records of a question that may ask for a state, among which it is looked for what replaces what: with each
+the recall takes longer."""
 _TIE = np.float32(1e-5)
 """Sums that differ by less are ties."""
 _MOST_WITH_TIES = 16 * MOST
 """The most records that are looked at where many tie; with more, only those above the tie are."""
+_AT_ONCE = 60e6
+"""Microseconds: records that are no further apart were stored together."""
 _AS_IT_IS = Scale()
 _NOBODY = Crowd()
 _GROUP = 256
@@ -239,14 +254,14 @@ def _forms(index: WallIndex, question: Question, terms: Sequence[str]) -> Mappin
     return forms_of(terms, index.vocabulary(), tables) if terms else {}
 
 
-def _foremost(total: Floats) -> Rows:
-    """Return the positions of the best sums, about `MOST`; ties come in together, whatever the order of the rows.
+def _foremost(total: Floats, most: int = MOST) -> Rows:
+    """Return the positions of the best sums, about `most`; ties come in together, whatever the order of the rows.
 
     Sums of the same signals differ in their last digits, so sums that are nearly equal count as ties.
     """
-    if len(total) <= MOST:
+    if len(total) <= most:
         return np.arange(len(total))
-    last = np.partition(total, -MOST)[-MOST]
+    last = np.partition(total, -most)[-most]
     with_ties = np.flatnonzero(total >= last - _TIE)
     return with_ties if len(with_ties) <= _MOST_WITH_TIES else np.flatnonzero(total > last + _TIE)
 
@@ -268,7 +283,7 @@ def _once(index: WallIndex, ranked: Ranked) -> Floats:
 def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     """Return the same with the signals that are found among the best only: how near each is to any question, and,
     where a state is asked for, what replaces what."""
-    ranked = replace(ranked, weights=WEIGHTS if question.state is None else STATES)
+    ranked = replace(ranked, weights=WEIGHTS if question.state is None else MILD if question.mild else STATES)
     best = _foremost(ranked.total())
     rows, count = ranked.rows[best], len(ranked.rows)
     generic = ranked.scale.generic(index.vectors.take(rows), index.column(FOREIGN)[rows])
@@ -276,9 +291,12 @@ def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     ranked = replace(ranked, signals=signals)
     if question.state in (None, "all"):
         return ranked
+    if question.mild:
+        best = _foremost(ranked.total(), MOST_MILD)
+        rows = ranked.rows[best]
     until = None if question.until is None else question.until * 1e6
     at = index.column("at")
-    found = replacements(index, rows, ranked.total()[best], ranked.scale, until)
+    found = replacements(index, rows, ranked.total()[best], ranked.scale, until, _AT_ONCE if question.mild else 0)
     replaced = _spread_out(found.replaced, best, count)
     signals["states_around"] = _spread_out(found.lift, best, count)
     if question.state == "before":
@@ -286,7 +304,7 @@ def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     else:
         signals |= {"replaced": replaced, "replaces": _spread_out(found.replaces, best, count)}
     holds = np.ones(count, bool) if until is None else at[ranked.rows] <= until
-    if question.state in ("now", "then"):
+    if question.state in ("now", "then") and not question.mild:
         times = at[ranked.rows]
         earlier = np.searchsorted(np.sort(times), times)
         signals["latest"] = (earlier / max(count - 1, 1) * holds).astype(np.float32)

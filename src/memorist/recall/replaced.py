@@ -76,7 +76,9 @@ class Replacements:
     likely: Floats
 
 
-def replacements(index: WallIndex, rows: Rows, total: Floats, scale: Scale, until: float | None) -> Replacements:
+def replacements(
+    index: WallIndex, rows: Rows, total: Floats, scale: Scale, until: float | None, gap: float = 0
+) -> Replacements:
     """Return what replaces what among some rows.
 
     Args:
@@ -85,11 +87,12 @@ def replacements(index: WallIndex, rows: Rows, total: Floats, scale: Scale, unti
         total: how well each does.
         scale: of the embedder.
         until: nothing later replaces anything, in microseconds since 1970; None for no bound.
+        gap: the microseconds that a record must be later by; what is loaded at once changes nothing of itself.
     """
     seeds = np.argsort(-total, kind="stable")[:SEEDS]
     same = _of_the_same(index, rows, seeds, scale)
-    by_each = np.where(_later(index, rows, rows[seeds]), same, 0)
-    of_each = np.where(_later(index, rows[seeds], rows).T, same, 0)
+    by_each = np.where(_later(index, rows, rows[seeds], gap), same, 0)
+    of_each = np.where(_later(index, rows[seeds], rows, gap).T, same, 0)
     kin = np.maximum((by_each + of_each).sum(axis=1, keepdims=True) / KIN, 1)
     by_each, of_each = by_each / kin, of_each / kin
     able = np.ones(len(rows), bool) if until is None else index.column("at")[rows] <= until
@@ -186,7 +189,7 @@ def _shared(index: WallIndex, rows: Rows, seeds: Rows) -> tuple[Floats, Bools]:
     return np.minimum(products(table * information, table[seeds]), 2), other
 
 
-def _later(index: WallIndex, rows: Rows, others: Rows) -> Bools:
+def _later(index: WallIndex, rows: Rows, others: Rows, gap: float = 0) -> Bools:
     """Return which others, by column, may replace which rows: what the same person says later, in another conversation,
     or in the same to correct it.
 
@@ -198,7 +201,7 @@ def _later(index: WallIndex, rows: Rows, others: Rows) -> Bools:
     names = ("at", "number", "session", "speaker", "kind", "authors", ASKS)
     at, number, session, speaker, kind, authors, asks = (index.column(name)[rows][:, None] for name in names)
     at_, number_, session_, speaker_, kind_, authors_, asks_ = (index.column(name)[others] for name in names)
-    after = (at_ > at) | ((at_ == at) & (number_ > number))
+    after = (at_ > at + gap) if gap else (at_ > at) | ((at_ == at) & (number_ > number))
     apart = (session_ != session) | (session < 0) | index.column(CORRECTS)[others]
     told = (speaker_ == speaker) | np.isin(speaker, assistants) | (speaker < 0) | (speaker_ < 0)
     strangers = authors_ & ~authors & ~_TRUSTED.value
