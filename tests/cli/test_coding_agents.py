@@ -256,3 +256,17 @@ def test_codex_lists_the_server(home: Path) -> None:
     assert set(listed) == {"other", "memorist"}
     written = tomllib.loads((home / ".codex" / "config.toml").read_text())["mcp_servers"]["memorist"]
     assert listed["memorist"]["transport"]["args"] == written["args"]
+
+
+def test_codex_writes_its_file_anew_and_uninstall_leaves_what_it_wrote(home: Path) -> None:
+    codex, file = program("codex"), home / ".codex" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('model = "x" # mine\n')
+    for change in (("features", "enable", "shell_tool"), ("mcp", "add", "other", "--", "other")):
+        say(MEMORIST, "install", "codex", "--yes")
+        say(codex, *change)
+        say(MEMORIST, "uninstall", "codex", "--yes")
+    text = file.read_text()
+    assert "memorist" not in text and text.startswith('model = "x" # mine\n')
+    found = tomllib.loads(text)
+    assert found["features"] == {"shell_tool": True} and found["mcp_servers"]["other"]["command"] == "other"

@@ -2,6 +2,8 @@
 
 import json
 import os
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +210,54 @@ def test_uninstall_keeps_what_was_changed_since(memorist: Command, home: Path) -
     memorist("uninstall", "claude-code", "--yes")
     assert json.loads(file.read_text()) == {"theme": "dark"}
     assert sorted(each.name for each in home.iterdir()) == [".claude.json", "project"]
+
+
+OTHERS = "\n[features]\nshell_tool = true\n"
+MOVED: dict[
+    str, Callable[[str], str]
+] = {  # what Codex and editors make of the file: it as install wrote it, to it as they leave it
+    "a table before the last comment": lambda text: text.replace("# <<< memorist\n", f"{OTHERS}# <<< memorist\n"),
+    "no comment before the table": lambda text: "".join(
+        line for line in text.splitlines(keepends=True) if ">>>" not in line
+    ).replace("# <<< memorist\n", f"{OTHERS}# <<< memorist\n"),
+    "a tool that is always allowed": lambda text: (
+        f'{text}\n[mcp_servers.memorist.tools.search_memories]\napproval_mode = "approve"\n{OTHERS}'
+    ),
+    "a comment and a value in the table": lambda text: text.replace(
+        "# <<< memorist\n", f"\n# slow\nstartup_timeout_sec = 60\n# <<< memorist\n{OTHERS}"
+    ),
+    "other ends of lines": lambda text: (text + OTHERS).replace("\n", "\r\n"),
+}
+
+
+@pytest.mark.parametrize("moved", MOVED)
+def test_codex_may_write_its_file_anew(memorist: Command, home: Path, moved: str) -> None:
+    fill(home)
+    file = home / ".codex" / "config.toml"
+    memorist("install", "codex", "--yes")
+    file.write_bytes(MOVED[moved](file.read_text()).encode())
+    assert memorist("install", "codex", "--user", "alice", "--yes").code == 0
+    assert tomllib.loads(file.read_bytes().decode())["mcp_servers"]["memorist"]["args"][-1] == "alice"
+    assert memorist("uninstall", "codex", "--yes").code == 0
+    assert file.read_bytes().decode().replace("\r", "") == CODEX + OTHERS
+
+
+def test_a_table_that_cannot_be_told_apart_is_left_alone(memorist: Command, home: Path) -> None:
+    file = home / ".codex" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('mcp_servers = {memorist = {command = "memorist", args = ["mcp", "--project", "."]}}\n')
+    before = files(home)
+    assert "not as it was written" in memorist("uninstall", "codex", "--yes").err
+    assert files(home) == before
+
+
+def test_what_an_agent_notes_beside_the_server_goes_with_it(memorist: Command, home: Path) -> None:
+    """As Windsurf does where a tool is switched off."""
+    file = home / ".codeium/windsurf/mcp_config.json"
+    memorist("install", "windsurf", "--yes")
+    file.write_text(file.read_text().replace('"args"', '"disabledTools": ["add_memory"],\n      "args"'))
+    memorist("uninstall", "windsurf", "--yes")
+    assert not file.exists() or "memorist" not in file.read_text()
 
 
 @pytest.mark.parametrize("agent", AGENTS)

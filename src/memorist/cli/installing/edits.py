@@ -17,7 +17,12 @@ _OURS = re.compile(r"(?:^|[\\/'\"\s])memorist(?:\.exe)?['\"]? hook \w")
 _OUR_SERVER = re.compile(r"(?:^|[\\/])memorist(?:\.exe)?\0(?:.*\0)?mcp\0--(?:project|user)\0", re.DOTALL)
 _BEGIN = f"# >>> {MARK}"
 _END = "# <<< memorist"
-_BLOCK = re.compile(rf"\n?^{re.escape(_BEGIN)}$.*?^{re.escape(_END)}$\n?", re.MULTILINE | re.DOTALL)
+_TABLE = re.compile(
+    rf"(?:\r?\n)?(?:^{re.escape(_BEGIN)}\r?\n)?^[ \t]*\[mcp_servers\.\"?{SERVER}\"?[.\]].*\n?"
+    r"(?:(?:[ \t\r]*(?:#.*)?\n)*(?![ \t\r]*(?:[\[#\n]|\Z)).*\n?)*",  # to its last value, which comments may precede
+    re.MULTILINE,
+)
+_COMMENTS = re.compile(rf"^(?:{re.escape(_BEGIN)}|{re.escape(_END)})\r?(?:\n|\Z)", re.MULTILINE)
 
 
 class JsonServer:
@@ -48,8 +53,8 @@ class JsonServer:
 
 
 def _is_our_server(server: Any) -> bool:
-    """Whether a server is started as install has it, with any options."""
-    if not isinstance(server, dict) or server.keys() - {"type", "command", "args"}:
+    """Whether a server is started as install has it, with any options; an agent may note more, such as "disabled"."""
+    if not isinstance(server, dict) or server.keys() & {"env", "environment"}:
         return False
     command, args = server.get("command"), server.get("args", [])
     words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
@@ -137,32 +142,41 @@ def _is_ours(entry: Any) -> bool:
 
 
 class TomlServer:
-    """Puts the MCP server into a TOML file, as a block between two comments, or takes it out."""
+    """Puts the MCP server into a TOML file, as a table between two comments, or takes it out.
+
+    Codex moves the comments when it writes its file, or drops them, so the table is found by its name.
+    """
 
     def __init__(self, server: Mapping[str, Any] | None) -> None:
         self._server = server
 
     def __call__(self, text: str) -> str:
-        tomllib.loads(text)  # what is broken is left alone
-        block = None if self._server is None else _toml_block(self._server)
-        old = _BLOCK.search(text)
-        if block is not None and old is not None and old[0].strip() == block.strip():
-            return text
-        text = _BLOCK.sub("", text)
-        rest = tomllib.loads(text)
-        if self._server is None or block is None:
-            return text
-        servers = rest.get("mcp_servers", {})
-        if not isinstance(servers, dict):
-            raise InvalidInputError("its mcp_servers is not a table")
-        if SERVER in servers:
+        rest, servers = _apart(text)
+        found = servers.pop(SERVER, None)
+        if found is None or _BEGIN in text or _is_our_server(found):
+            if self._server is not None and isinstance(found, dict) and found.items() >= self._server.items():
+                return text
+            text = _COMMENTS.sub("", _TABLE.sub("", text))
+            if _apart(text) != (rest, servers):
+                raise InvalidInputError("its table mcp_servers.memorist is not as it was written; remove that first")
+        elif self._server is not None:
             raise InvalidInputError("it has a table mcp_servers.memorist of its own; remove that first")
+        if self._server is None:
+            return text
         gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        text = text + gap + block
-        after = tomllib.loads(text)
-        if after != {**rest, "mcp_servers": {**servers, SERVER: dict(self._server)}}:
+        text = text + gap + _toml_block(self._server)
+        if _apart(text) != (rest, {**servers, SERVER: dict(self._server)}):
             raise InvalidInputError("a table at its end would change what it says before")
         return text
+
+
+def _apart(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a TOML file says beside its servers, and the servers; raise ValueError for what is no TOML."""
+    rest = tomllib.loads(text)
+    servers = rest.pop("mcp_servers", {})
+    if not isinstance(servers, dict):
+        raise InvalidInputError("its mcp_servers is not a table")
+    return rest, servers
 
 
 def _toml_block(server: Mapping[str, Any]) -> str:
