@@ -411,6 +411,24 @@ def test_a_link_is_followed(memorist: Command, home: Path) -> None:
     assert "memorist" in real.read_text()
 
 
+@pytest.mark.posix
+def test_a_folder_that_is_a_link_stays_one(memorist: Command, home: Path) -> None:
+    (home / "dotfiles").mkdir()
+    (home / ".codex").symlink_to(home / "dotfiles")
+    before = everything(home)
+    for command in ("install", "uninstall", "uninstall"):
+        assert memorist(command, "codex", "--yes").code == 0
+    assert everything(home) == before
+
+
+def test_a_file_to_be_shared_gets_no_password(memorist: Command, home: Path) -> None:
+    before = everything(home)
+    for options in (("--project",), ("--plugin", "plugin")):
+        shown = memorist("--db", "postgresql://me:secret@host/db", "install", "claude-code", *options, "--yes")
+        assert shown.code == 2 and "MEMORIST_DB" in shown.err and "secret" not in shown.out + shown.err
+    assert everything(home) == before
+
+
 def test_what_shows_a_change_shows_no_other_line(memorist: Command, home: Path) -> None:
     fill(home)
     (home / ".claude.json").write_text('{\n  "oauthAccount": {\n    "token": "secret"\n  }\n}\n')

@@ -14,6 +14,7 @@ from memorist.cli.installing.agents import AGENTS, CodingAgent, Part, Registered
 from memorist.cli.installing.files import planned, tidy, written
 from memorist.cli.installing.plugin import plugin_files, write_plugin
 from memorist.cli.running import Options, confirm
+from memorist.cli.showing import shown_url
 from memorist.errors import InvalidInputError
 from memorist.records.scope import DEFAULT_TENANT
 from memorist.system.places import expanded
@@ -89,6 +90,8 @@ def _registered(options: Options, user: str | None, *, shared: bool) -> Register
     db = options.db
     if db is not None and "://" not in db and not db.startswith("sqlite:"):
         db = expanded(db).absolute().as_posix()
+    if shared and db is not None and shown_url(db) != db:
+        raise InvalidInputError("no password is put into files that are shared; set MEMORIST_DB where the agent runs")
     tenant = None if options.tenant == DEFAULT_TENANT else options.tenant
     return Registered("memorist" if shared or path is None else path, user, tenant, db)
 

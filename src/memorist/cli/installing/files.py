@@ -123,7 +123,7 @@ def tidy(file: Path, root: Path) -> None:
     """Take away the backup of a file that has nothing of ours, and the folders in a root folder that are empty now."""
     _backup(file).unlink(missing_ok=True)
     for folder in file.parents:
-        if root not in folder.parents or (folder.exists() and any(folder.iterdir())):
+        if root not in folder.parents or folder.is_symlink() or (folder.exists() and any(folder.iterdir())):
             break
         if folder.exists():
             folder.rmdir()
