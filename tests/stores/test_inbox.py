@@ -30,6 +30,7 @@ from memorist.memory import Memory
 from memorist.operations.answers import Proposal
 from memorist.records.origins import CLI, MCP, Author
 from memorist.records.record import Kind
+from memorist.records.scope import INBOX_PREFIX, TRACES_PREFIX
 from memorist.testing import HashEmbedder
 from opening import plain_only
 
@@ -273,6 +274,18 @@ async def test_no_agent_decides(reopen: Open) -> None:
                 with pytest.raises(ScopeError, match="decided by the user"):
                     await deciding
         assert [each.id for each in await memory.admin.inbox()] == [proposal.id]
+
+
+@pytest.mark.parametrize("prefix", [INBOX_PREFIX, TRACES_PREFIX])
+async def test_no_caller_names_the_stores_own_tenants(reopen: Open, prefix: str) -> None:
+    async with reopen() as memory:
+        alice = memory.scoped(user="alice")
+        await asked(alice, "Likes tea")
+        inside = memory.scoped(tenant=prefix + memory.scope.tenant, user="alice")
+        for call in (inside.recent(), inside.remember("x"), inside.purge(), inside.admin.inbox()):
+            with pytest.raises(ScopeError, match="the store's own"):
+                await call
+        assert [each.content for each in await alice.admin.inbox()] == ["Likes tea"]
 
 
 async def test_forgetting_and_purging_take_what_waits_along(reopen: Open) -> None:

@@ -15,13 +15,21 @@ from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.languages import told_of_languages
 from memorist.engine.traces import Tracer, traces
-from memorist.errors import ClosedError, EmbedderError, EmbedderMismatchError, MemoristError, embedder_mismatch
+from memorist.errors import (
+    ClosedError,
+    EmbedderError,
+    EmbedderMismatchError,
+    MemoristError,
+    ScopeError,
+    embedder_mismatch,
+    shown,
+)
 from memorist.operations import answers as results
 from memorist.operations import requests
 from memorist.operations.calls import Call
 from memorist.operations.requests import Request
 from memorist.records.origins import TrustRules
-from memorist.records.scope import Scope
+from memorist.records.scope import INBOX_PREFIX, TRACES_PREFIX, Scope
 from memorist.records.times import Clock
 from memorist.system.aside import aside
 
@@ -146,6 +154,8 @@ class LocalEngine(Engine):
     async def answer(self, call: Call, request: Request[T]) -> T:
         if not self._is_open:
             raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
+        if call.scope.tenant.startswith((INBOX_PREFIX, TRACES_PREFIX)):
+            raise ScopeError(f"the tenant {shown(call.scope.tenant)} is the store's own")
         call = call.of(request.verb)
         if request.writes and not isinstance(request, requests.Sweep):
             moment = self._core.clock()
