@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memorist.operations.answers import Proposal
     from memorist.records.record import Record
 
-_KEYS = "k keep · c change · d drop · s skip · q quit"
+_KEYS = {"k": "keep", "c": "change", "d": "drop", "s": "skip", "q": "quit"}
 
 
 @command()
@@ -75,8 +75,9 @@ async def _show(memory: "Memory", waiting: "Sequence[Proposal]", *, as_json: boo
 
 async def _decided(memory: "Memory", proposal: "Proposal") -> bool:
     """Ask for one key and do what it says; return False to go no further."""
-    click.echo(_KEYS)
-    while (key := click.getchar().lower()) not in ("k", "c", "d", "s", "q", "\x1b"):
+    keys = {key: does for key, does in _KEYS.items() if key != "c" or proposal.changeable}
+    click.echo(" · ".join(f"{key} {does}" for key, does in keys.items()))
+    while (key := click.getchar().lower()) not in (*keys, "\x1b"):
         pass
     try:
         if key == "k":

@@ -23,7 +23,7 @@ _UNFRAMED_WIDTH = 10_000
 _LEAST_FRAMED = 72
 """The narrowest terminal with a frame; in a narrower one the text has all of the width, and the rest stands below."""
 _PASSWORD = re.compile(r"(://[^/?#@:]*:).*(?=@)|([?&]\w*(?:password|key)=)[^&#]*")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e]")
 
 
 def console(*, stderr: bool = False) -> "Console":
@@ -219,7 +219,7 @@ def _marked(text: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def clean(text: str) -> str:
-    """Return `text` without control characters of a terminal."""
+    """Return `text` without control characters of a terminal, and what has it show a text in another order."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 

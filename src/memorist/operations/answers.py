@@ -289,6 +289,11 @@ class Proposal(Plain):
         return found
 
     @property
+    def changeable(self) -> bool:
+        """Whether there is one text, in the place of which the user can keep another."""
+        return "content" in self.asked or len(self.drafts) == 1
+
+    @property
     def details(self) -> Mapping[str, Any]:
         """What would be stored beside the text, by name: a cue, metadata, an expiry; of several records, all of it."""
         given = self.drafts[0] if len(self.drafts) == 1 else {} if self.verb == "forget" else self.asked
