@@ -184,6 +184,15 @@ async def test_a_memory_goes_out_and_comes_back(name: str, full: Memory, tmp_pat
     assert (again.added, again.existing, again.bad) == (0, report.written, [])
 
 
+@pytest.mark.parametrize("name", FOREIGN)
+async def test_a_large_export_is_recognised(name: str, memory: Memory, tmp_path: Path) -> None:
+    await memory.remember("long " * 20_000)
+    await memory.conversation("monday").append("said " * 20_000)
+    path = tmp_path / f"export{Path(writer_named(name).file).suffix.replace('.af', '.json')}"
+    report = await export(memory, path, to=name)
+    assert (await load(memory, path)).existing == report.written
+
+
 async def test_an_export_for_everyone_says_whose_each_record_is_or_is_refused(full: Memory, tmp_path: Path) -> None:
     memory = Memory(full._engine, full._call.at(Scope()))
     assert (await export(memory, tmp_path / "all.json", to="mem0", everyone=True)).written == 10

@@ -127,7 +127,8 @@ async def test_lettas_agent_file(write: Write) -> None:
     old = {"agent_type": "memgpt_agent", "name": "Sam", "core_memory": [block], "messages": said, "system": "…"}
     agents = [{"id": "agent-0", "name": "Sam", "block_ids": ["block-0"], "messages": said}]
     new = {"agents": agents, "groups": [], "blocks": [{**block, "id": "block-0"}], "files": []}
-    for path in (write("sam.af", old), write("new.af", new)):
+    large = {"agents": [{**agents[0], "system": "You are Letta. " * 10_000}], "groups": [], "blocks": new["blocks"]}
+    for path in (write("sam.af", old), write("new.af", new), write("large.af", large)):
         assert [(each.role, each.content) for each in items(path)] == [
             (None, "Name: Anna"), ("user", "Hello"), ("assistant", "Hi!"), ("assistant", "Anything else?"),
         ]  # fmt: skip

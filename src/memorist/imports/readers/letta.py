@@ -15,8 +15,10 @@ _SAID = ("user_message", None)
 
 
 def recognise(part: Part) -> bool:
-    """Whether a file holds an agent with core memory, or agents and blocks."""
-    return {"agent_type", "core_memory"} <= part.keys or ({"agents", "blocks"} <= part.keys and part.json[0] == "{")
+    """Whether a file holds an agent with core memory, or agents and blocks; its beginning may show no more than one."""
+    has = part.keys.issuperset
+    named = part.pure.suffix.lower() == ".af" or has(("agents", "blocks")) or has(("mcp_servers", "blocks"))
+    return has(("agent_type", "core_memory")) or (named and part.json[0] == "{")
 
 
 def _file(where: str, given: Any) -> Iterator[Item | Bad]:
