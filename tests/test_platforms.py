@@ -101,17 +101,22 @@ WORDS = st.text(st.sampled_from("aZ09 -_./:\\&|<>^(){}[]'~#;,=+*?@äé東"), min
 
 @given(st.lists(WORDS.filter(lambda word: "\\\\" not in word and not word.endswith("\\"))))
 def test_shells_of_windows_read_the_words_of_a_line(words: list[str]) -> None:
-    line = windows_line([r"C:\Users\JANEDO~1\Scripts\memorist.exe", *words])
-    expected = ["C:/Users/JANEDO~1/Scripts/memorist.exe", *words]
+    line = windows_line([r"C:\Users\JÖRGDO~1\Scripts\memorist.exe", *words])
+    expected = ["C:/Users/JÖRGDO~1/Scripts/memorist.exe", *words]
     assert shlex.split(line) == expected  # as Bash does
     assert list(windows_words(line)) == expected  # as cmd and PowerShell hand it on
     assert not line.startswith('"')  # which PowerShell would print
 
 
-@pytest.mark.parametrize("word", ['a"b', "$HOME", "100%", "a`b", "hello!", "a\\", "\\\\host", "a\nb"])
+@pytest.mark.parametrize("word", ['a"b', "$HOME", "100%", "a`b", "hello!", "a\\", "\\\\host", "a\nb", "„a“", "a”"])
 def test_a_word_that_a_shell_of_windows_would_change_is_refused(word: str) -> None:
     with pytest.raises(InvalidInputError, match="cannot be written so that cmd, PowerShell and Bash all read it"):
         windows_line(["memorist", word])
+
+
+def test_a_program_that_a_shell_of_windows_would_not_find_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="cannot be written"):
+        windows_line([r"C:\Users\O$car\memorist.exe", "hook"])
 
 
 def test_a_line_is_read_by_this_systems_shell(tmp_path: Path) -> None:

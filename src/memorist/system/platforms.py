@@ -4,6 +4,7 @@ This module imports little, because a hook that finds a server has 40 ms.
 """
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -19,9 +20,10 @@ else:
 _Path = str | os.PathLike[str]
 _PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if sys.platform == "win32" else ()
 """Seconds between attempts to replace a file that another program has open."""
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:~")
-_EXPANDED = frozenset('"$`%!\r\n')
-"""What one of the shells replaces even between double quotes."""
+_PLAIN = re.compile(r"[\w./:-][\w./:~-]*")
+"""A word that each of the shells reads as it is."""
+_EXPANDED = frozenset('"$`%!\r\n\u201c\u201d\u201e')
+"""What one of the shells replaces even between double quotes, or takes for such a quote."""
 
 
 def state_folder() -> str:
@@ -162,24 +164,21 @@ def shell_line(words: Sequence[str]) -> str:
 def windows_line(words: Sequence[str]) -> str:
     """Return the line for Windows' shells: of the program with slashes, as Bash takes backslashes for something else.
 
-    PowerShell takes a quoted word at the beginning for a text, so the program should have no space.
+    PowerShell takes a quoted word at the beginning for a text, so the program should need no quotes.
     """
-    program, *rest = words
-    for word in rest:
+    words = [words[0].replace("\\", "/"), *words[1:]]
+    for word in words:
         if _EXPANDED & set(word) or "\\\\" in word or word.endswith("\\"):
             raise InvalidInputError(
                 f"{word!r} cannot be written so that cmd, PowerShell and Bash all read it; choose a value without "
                 "quotes, backticks, $, % and !, without two backslashes together, and without one at its end"
             )
-    words = [program.replace("\\", "/"), *rest]
-    return " ".join(
-        each if each and _PLAIN.issuperset(each) and not each.startswith("~") else f'"{each}"' for each in words
-    )
+    return " ".join(each if _PLAIN.fullmatch(each) else f'"{each}"' for each in words)
 
 
 def _short(path: str) -> str:
     """Return a path's short name, which has no spaces, if it needs one and the disk keeps such names."""
-    if sys.platform == "win32" and " " in path:
+    if sys.platform == "win32" and not _PLAIN.fullmatch(path.replace("\\", "/")):
         import ctypes
 
         found = ctypes.create_unicode_buffer(1024)
