@@ -15,11 +15,12 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from memorist.engine.traced import Telemetry
-from memorist.errors import NotFoundError, ScopeError
+from memorist.errors import NotFoundError, ScopeError, WaitingError
 from memorist.memory import Memory
 from memorist.serve.app import Limits, create_app
 from memorist.serve.auth import Tokens
 from memorist.serve.observability import Observer, start_logging
+from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
 
@@ -222,6 +223,14 @@ async def test_verbs_have_the_names_of_the_conventions(everyone: Memory, told: T
     names = {name for span in told.spans.get_finished_spans() for name in span.attributes or {}}
     assert {name for name in names if not name.startswith("memorist.")} <= published
     assert [word for word in TELLING if word in told.all()] == []
+
+
+async def test_what_waits_for_the_user_has_not_failed(told: Told) -> None:
+    async with Memory.open(":memory:", embedder=HashEmbedder(), confirm=True) as memory:
+        with pytest.raises(WaitingError):
+            await memory.traced(told.telemetry).remember(SECRET, proposed=True)
+    [span] = told.named("create_memory")
+    assert span.status.is_unset and "error.type" not in told.all()
 
 
 @pytest.mark.parametrize("value", ["true", "SPAN_ONLY", "span_and_event", "", "false", "NO_CONTENT", "EVENT_ONLY"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.engine import conventions
 from memorist.engine.base import Engine, WrappedEngine
-from memorist.errors import needs
+from memorist.errors import WaitingError, needs
 from memorist.operations.calls import Call
 from memorist.operations.lines import LoadReport
 from memorist.operations.requests import Request
@@ -113,6 +113,8 @@ class Telemetry:
         with self._tracer.start_as_current_span(name, parent, kind, attributes, **quiet) as span:  # type: ignore[arg-type]
             try:
                 yield span
+            except WaitingError:  # what was asked is stored, and the user decides
+                raise
             except Exception as error:
                 self.failed(span, type(error).__name__)
                 raise
@@ -165,6 +167,8 @@ class Watch:
                     }
                     told |= {} if call.token is None else {"token": call.token}
                     span.add_event("memorist.audit", {f"memorist.{name}": value for name, value in told.items()})
+            except WaitingError:
+                raise
             except BaseException as error:
                 ended.error = type(error).__name__
                 raise
