@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -360,6 +361,14 @@ def test_a_command_that_is_killed_leaves_whole_files_and_uninstall_puts_them_rig
             if not ended:
                 break
         assert 0 < number < 9
+
+
+def test_the_package_that_the_server_needs_is_named(
+    memorist: Command, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert memorist("install", "codex", "--yes").err == ""
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert "mcp is not installed; run: pip install" in memorist("install", "codex", "--yes").err
 
 
 def test_nothing_is_written_where_nobody_says_yes(memorist: Command, home: Path) -> None:

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterable
 from enum import Enum
+from importlib.util import find_spec
 from pathlib import Path
 from sysconfig import get_config_var, get_path
 from typing import Annotated, TypeAlias
@@ -15,7 +16,7 @@ from memorist.cli.installing.files import planned, tidy, written
 from memorist.cli.installing.plugin import plugin_files, write_plugin
 from memorist.cli.running import Options, confirm
 from memorist.cli.showing import shown_url
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, missing_extra
 from memorist.records.scope import DEFAULT_TENANT
 from memorist.system.places import expanded
 
@@ -53,6 +54,8 @@ def install(
         return
     registered = _registered(options, user, shared=project)
     _change(known, _root(project), registered, dry_run=dry_run, yes=yes)
+    if find_spec("mcp") is None:
+        click.echo(f"The agent has no tools yet, as {missing_extra('mcp', 'mcp')}", err=True)
 
 
 @command()
