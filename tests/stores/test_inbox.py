@@ -187,6 +187,19 @@ async def test_each_verb_is_done_when_it_is_kept(reopen: Open) -> None:
         assert (await tools.call("delete_memory", {"id": newer.id})).data == {"id": newer.id, "deleted": False}
 
 
+async def test_the_user_is_told_what_else_is_to_be_forgotten(reopen: Open) -> None:
+    async with reopen() as memory:
+        said = await memory.remember("Moved to Oslo in May")
+        await memory.remember("Lives in Oslo", kind="fact", derived_from=[said])
+        for derived in (False, True):
+            with pytest.raises(WaitingError):
+                await agent(memory).forget(said.id, derived=derived)
+        alone, together = await memory.admin.inbox()
+        assert (alone.details, together.details) == ({}, {"derived": True})
+        await memory.admin.keep(together.id)
+        assert await memory.count() == 0 and await memory.admin.inbox() == []
+
+
 async def test_what_is_dropped_is_not_asked_again_for_a_while(reopen: Open, clock: MovedClock) -> None:
     async with reopen() as memory:
         proposal = await asked(memory, "Likes tea")

@@ -250,7 +250,7 @@ class TracePage(Plain):
     next: str | None = None
 
 
-_SHOWN = frozenset(("author", "content", "derived_from", "id", "kind", "key", "supersedes", "verified"))
+_SHOWN = frozenset(("author", "content", "derived_from", "id", "ids", "kind", "key", "supersedes", "verified"))
 """The fields of a proposal that are shown otherwise, or that whoever keeps it decides."""
 
 
@@ -295,6 +295,9 @@ class Proposal(Plain):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """What would be stored beside the text, by name: a cue, metadata, an expiry; of several records, all of it."""
-        given = self.drafts[0] if len(self.drafts) == 1 else {} if self.verb == "forget" else self.asked
+        """What would be stored beside the text, by name: a cue, metadata, an expiry; of several records, all of it.
+
+        Of records to forget, whether what was derived from them goes too.
+        """
+        given = self.drafts[0] if len(self.drafts) == 1 else self.asked
         return {name: value for name, value in given.items() if name not in _SHOWN and value}
