@@ -256,9 +256,20 @@ def test_what_an_agent_notes_beside_the_server_goes_with_it(memorist: Command, h
     """As Windsurf does where a tool is switched off."""
     file = home / ".codeium/windsurf/mcp_config.json"
     memorist("install", "windsurf", "--yes")
-    file.write_text(file.read_text().replace('"args"', '"disabledTools": ["add_memory"],\n      "args"'))
+    file.write_text(
+        file.read_text().replace('"args"', '"disabledTools": ["add_memory"],\n      "env": {},\n      "args"')
+    )
     memorist("uninstall", "windsurf", "--yes")
-    assert not file.exists() or "memorist" not in file.read_text()
+    assert not file.exists()
+
+
+def test_a_server_that_was_given_variables_is_the_users_own(memorist: Command, home: Path) -> None:
+    file = home / ".claude.json"
+    memorist("install", "claude-code", "--yes")
+    file.write_text(file.read_text().replace('"args"', '"env": {"MEMORIST_TOKEN": "mine"},\n      "args"'))
+    assert "of its own" in memorist("install", "claude-code", "--user", "alice", "--yes").err
+    memorist("uninstall", "claude-code", "--yes")
+    assert "mine" in file.read_text()
 
 
 @pytest.mark.parametrize("agent", AGENTS)

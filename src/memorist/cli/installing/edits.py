@@ -54,7 +54,7 @@ class JsonServer:
 
 def _is_our_server(server: Any) -> bool:
     """Whether a server is started as install has it, with any options; an agent may note more, such as "disabled"."""
-    if not isinstance(server, dict) or server.keys() & {"env", "environment"}:
+    if not isinstance(server, dict) or server.get("env") or server.get("environment"):
         return False
     command, args = server.get("command"), server.get("args", [])
     words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
