@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -24,13 +24,15 @@ from memorist.errors import (
     MemoristError,
     NotFoundError,
     ScopeError,
+    StoreUnavailableError,
     WaitingError,
 )
 from memorist.memory import Memory
 from memorist.operations.answers import Proposal
 from memorist.records.origins import CLI, MCP, Author
 from memorist.records.record import Kind
-from memorist.records.scope import INBOX_PREFIX, TRACES_PREFIX
+from memorist.records.scope import INBOX_PREFIX, TRACES_PREFIX, Wall
+from memorist.stores.base import Remove, Write
 from memorist.testing import HashEmbedder
 from opening import plain_only
 
@@ -200,6 +202,19 @@ async def test_the_user_is_told_what_else_is_to_be_forgotten(reopen: Open) -> No
         assert await memory.count() == 0 and await memory.admin.inbox() == []
 
 
+async def test_records_can_be_forgotten_for_others_or_alone(reopen: Open) -> None:
+    async with reopen() as memory:
+        old = await memory.remember("Draft one")
+        new = await asked(memory, "Draft two", forgetting=[old.id])
+        assert (new.content, new.details) == ("Draft two", {"forgetting": [old.id]})
+        [kept] = await memory.admin.keep(new.id)
+        with pytest.raises(WaitingError):
+            await agent(memory).remember([], forgetting=[kept.id])
+        [alone] = await memory.admin.inbox()
+        assert alone.content == "Draft two"
+        assert await memory.admin.keep(alone.id) == [] and await memory.count() == 0
+
+
 async def test_what_is_dropped_is_not_asked_again_for_a_while(reopen: Open, clock: MovedClock) -> None:
     async with reopen() as memory:
         proposal = await asked(memory, "Likes tea")
@@ -362,6 +377,29 @@ async def test_of_many_who_decide_at_once_one_does_and_one_record_is_stored(reop
             stored = [each for each in await memory.recent(100) if each.content == f"Note {turn}"]
             assert len(stored) == (0 if dropped else 1) and all(each == stored for each in kept)
             assert await memory.admin.inbox() == []
+
+
+async def test_a_value_is_replaced_once_where_keeping_it_was_cut_off(
+    reopen: Open, clock: MovedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with reopen() as memory:
+        await memory.topics.set("user.editor", "vim")
+        proposal = await asked(memory, "vim", kind="topic", key="user.editor", metadata={"n": 1}, if_exists="replace")
+        store = core_of(memory).store
+        write = store.write
+
+        async def cut_off(wall: Wall, writes: Sequence[Write], **more: Any) -> Any:
+            if isinstance(writes[0], Remove):
+                raise StoreUnavailableError("cut off")
+            return await write(wall, writes, **more)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "write", cut_off)
+            with pytest.raises(StoreUnavailableError):
+                await memory.admin.keep(proposal.id)
+        [kept] = await memory.admin.keep(proposal.id)
+        assert (kept.version, kept.metadata) == (2, {"n": 1})
+        assert await memory.admin.inbox() == []
 
 
 @pytest.mark.slow

@@ -323,9 +323,13 @@ async def _carried_out(core: Core, call: Call, proposal: Record) -> list[Record]
 
     async def stored() -> list[Record] | None:
         there = await core.store.get(call.scope.wall, [str(each.id) for each in drafts])
+        if request.if_exists == "replace":  # what has the key; an equal text may have had it before
+            keyed = [make_filter(kind=each.kind, key=each.key) for each in drafts if each.key is not None]
+            held = [await core.store.select(call.scope.reach(), each, order="newest", limit=1) for each in keyed]
+            there = [each for found in held for each in found if each.updated_at >= proposal.updated_at]
         return there if [each.content for each in there] == [each.content for each in drafts] else None
 
-    if request.if_exists != "replace" and (done := await stored()) is not None:
+    if drafts and (done := await stored()) is not None:
         return done
     try:
         return await remember(core, call, replace(request, records=tuple(drafts), embed="now"))

@@ -250,7 +250,7 @@ class TracePage(Plain):
     next: str | None = None
 
 
-_SHOWN = frozenset(("author", "content", "derived_from", "id", "ids", "kind", "key", "supersedes", "verified"))
+_SHOWN = frozenset(("author", "content", "derived_from", "embed", "id", "ids", "kind", "key", "supersedes", "verified"))
 """The fields of a proposal that are shown otherwise, or that whoever keeps it decides."""
 
 
@@ -297,7 +297,7 @@ class Proposal(Plain):
     def details(self) -> Mapping[str, Any]:
         """What would be stored beside the text, by name: a cue, metadata, an expiry; of several records, all of it.
 
-        Of records to forget, whether what was derived from them goes too.
+        And what else would be done: which records are forgotten for it, whether what was derived from some goes too.
         """
-        given = self.drafts[0] if len(self.drafts) == 1 else self.asked
+        given = {**self.asked, **self.drafts[0], "records": ()} if len(self.drafts) == 1 else self.asked
         return {name: value for name, value in given.items() if name not in _SHOWN and value}
