@@ -14,6 +14,7 @@ from tests.cli.conftest import Command
 from memorist import Memory
 from memorist.cli.inbox import _decided
 from memorist.errors import WaitingError
+from memorist.records.origins import CLI, MCP
 
 HOSTILE = "Likes \x1b[31mred\x1b[0m tea \x1b]0;owned\x07 <b>\u202e"
 
@@ -127,6 +128,21 @@ async def test_what_has_no_text_of_its_own_is_kept_or_dropped(
         assert await memory.count() == 0
     shown = capsys.readouterr().out
     assert "k keep · d drop" in shown and "Forgotten" in shown and next(keys, None) is None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("typed", "authors"), [("Two\nlines", []), ("Two\nLINES", ["operator"])])
+async def test_what_an_editor_saves_is_the_users_words_only_where_it_differs(
+    monkeypatch: pytest.MonkeyPatch, typed: str, authors: list[str]
+) -> None:
+    monkeypatch.setattr("click.getchar", lambda: "c")
+    monkeypatch.setattr("click.edit", lambda text: f"{typed}\n")
+    async with Memory.open(":memory:", embedder="hash", user="tom", confirm=True) as memory:
+        with pytest.raises(WaitingError):
+            await memory.through(MCP).remember("Two\nlines", proposed=True)
+        await _decided(memory.through(CLI), (await memory.admin.inbox())[0])
+        [kept] = await memory.recent()
+    assert (kept.content, kept.origin.authors.names) == (typed, ["assistant", *authors])
 
 
 def test_confirm_is_a_setting_like_the_others(memorist: Command, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,8 +82,8 @@ async def _decided(memory: "Memory", proposal: "Proposal") -> bool:
     try:
         if key == "k":
             click.echo(_kept(await memory.admin.keep(proposal.id)))
-        elif key == "c" and (text := _edited(clean(proposal.content))) is not None:
-            click.echo(_kept(await memory.admin.keep(proposal.id, text)))
+        elif key == "c" and (text := _edited(told := clean(proposal.content))) is not None:
+            click.echo(_kept(await memory.admin.keep(proposal.id, None if text == told else text)))
         elif key == "d":
             await memory.admin.drop(proposal.id)
             click.echo(f"Dropped; memorist inbox drop {proposal.id} --undo takes that back for two minutes")
@@ -97,9 +97,10 @@ def _edited(text: str) -> str | None:
     try:
         readline: Any = import_module("readline")
     except ImportError:  # on Windows
-        return click.edit(text)
-    if "\n" in text:
-        return click.edit(text)
+        readline = None
+    if readline is None or "\n" in text:
+        typed = click.edit(text)
+        return typed if typed is None or text.endswith("\n") else typed.removesuffix("\n")  # which editors add
     readline.set_startup_hook(partial(readline.insert_text, text))
     try:
         return input("> ")
