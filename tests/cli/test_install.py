@@ -404,6 +404,16 @@ def test_the_file_as_it_was_is_kept_with_its_rights(memorist: Command, home: Pat
 
 
 @pytest.mark.posix
+def test_a_new_file_has_the_rights_that_the_user_gives_new_files(memorist: Command, home: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        memorist("install", "claude-code", "--yes")
+    finally:
+        os.umask(before)
+    assert (home / ".claude.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.posix
 @pytest.mark.parametrize("agent", AGENTS)
 def test_files_that_are_links_or_may_only_be_read_stay_so(memorist: Command, home: Path, agent: str) -> None:
     fill(home)

@@ -1,6 +1,7 @@
 """Edits of files: planned, shown as a difference, and written."""
 
 import difflib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +106,7 @@ def written(change: FileEdit, *, out_of: Path | None = None) -> Path | None:
     if _read(file) != change.before:
         raise InvalidInputError(f"{change.file} has just been changed by another program; run the command again")
     file.parent.mkdir(parents=True, exist_ok=True)
-    mode = 0o644 if change.before is None else file.stat().st_mode & 0o777
+    mode = _new_mode() if change.before is None else file.stat().st_mode & 0o777
     if change.keep:
         backup.unlink(missing_ok=True)
         if change.before is not None:
@@ -127,6 +128,12 @@ def tidy(file: Path, root: Path) -> None:
             break
         if folder.exists():
             folder.rmdir()
+
+
+def _new_mode() -> int:
+    """Return the rights that this process gives a new file."""
+    os.umask(mask := os.umask(0o077))
+    return 0o666 & ~mask
 
 
 def _replace(file: Path, text: str, mode: int) -> None:
