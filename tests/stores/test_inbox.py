@@ -31,7 +31,7 @@ from memorist.memory import Memory
 from memorist.operations.answers import Proposal
 from memorist.records.origins import CLI, MCP, Author
 from memorist.records.record import Kind
-from memorist.records.scope import INBOX_PREFIX, TRACES_PREFIX, Wall
+from memorist.records.scope import INBOX_PREFIX, Wall
 from memorist.stores.base import Remove, Write
 from memorist.testing import HashEmbedder
 from opening import plain_only
@@ -304,12 +304,11 @@ async def test_no_agent_decides(reopen: Open) -> None:
         assert [each.id for each in await memory.admin.inbox()] == [proposal.id]
 
 
-@pytest.mark.parametrize("prefix", [INBOX_PREFIX, TRACES_PREFIX])
-async def test_no_caller_names_the_stores_own_tenants(reopen: Open, prefix: str) -> None:
+async def test_no_caller_names_the_tenant_of_an_inbox(reopen: Open) -> None:
     async with reopen() as memory:
         alice = memory.scoped(user="alice")
         await asked(alice, "Likes tea")
-        inside = memory.scoped(tenant=prefix + memory.scope.tenant, user="alice")
+        inside = memory.scoped(tenant=INBOX_PREFIX + memory.scope.tenant, user="alice")
         for call in (inside.recent(), inside.remember("x"), inside.purge(), inside.admin.inbox()):
             with pytest.raises(ScopeError, match="the store's own"):
                 await call

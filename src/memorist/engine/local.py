@@ -29,7 +29,7 @@ from memorist.operations import requests
 from memorist.operations.calls import Call
 from memorist.operations.requests import Request
 from memorist.records.origins import TrustRules
-from memorist.records.scope import INBOX_PREFIX, TRACES_PREFIX, Scope
+from memorist.records.scope import INBOX_PREFIX, Scope
 from memorist.records.times import Clock
 from memorist.system.aside import aside
 
@@ -154,7 +154,7 @@ class LocalEngine(Engine):
     async def answer(self, call: Call, request: Request[T]) -> T:
         if not self._is_open:
             raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
-        if call.scope.tenant.startswith((INBOX_PREFIX, TRACES_PREFIX)):
+        if call.scope.tenant.startswith(INBOX_PREFIX):
             raise ScopeError(f"the tenant {shown(call.scope.tenant)} is the store's own")
         call = call.of(request.verb)
         if request.writes and not isinstance(request, requests.Sweep):
