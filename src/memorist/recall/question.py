@@ -94,13 +94,13 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
     gone = {t for s in spellings for t in terms(s)}
     asked = [t for t in asked_terms(text) if t not in gone]
     first_person, present, pointed = said("first_person", text), said("now", text), tuple(spans(text, now, years))
-    state, until = _state(text, first_person, pointed, now)
+    state, until = _state(text, first_person, present, pointed, now)
     mild = state is not None and not (first_person or present)
-    if mild and named:
-        state, until = None, None
+    if mild and named:  # of the lives of those who speak here, more is asked than their present state
+        state, until, mild = None, None, False
     return Question(
         text=text,
-        # What nobody says, such as a fact, speaks of "the user", too.
+        # Where nobody speaks, the records speak of "the user" as the question does.
         embed=_in_first_person(text, spellings, tables_of(text)) if spellings else text if speakers else given,
         terms=Counter(asked),
         pairs=tuple(dict.fromkeys(pairwise(asked))),
@@ -116,14 +116,15 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
     )
 
 
-def _state(text: str, first_person: bool, pointed: Sequence[Span], now: datetime) -> tuple[State | None, float | None]:
+def _state(
+    text: str, first_person: bool, present: bool, pointed: Sequence[Span], now: datetime
+) -> tuple[State | None, float | None]:
     """Return which state a question asks for, and until when what was told matters; None for an event, for what was
     said to the assistant, and where it is not clear.
 
     Who asks in the present tense about himself, or says "now", asks for what holds now; "was I …" with a time, or "did
     I …" with a month, for what held then.
     """
-    present = said("now", text)
     if length_of(text) > _LONGEST or said("no_state", text):
         return None, None
     if not (asks(text, tables_of(text)) or any(said(what, text) for what in _ASKING)):

@@ -74,9 +74,8 @@ MILD: Mapping[str, float] = {
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
-MOST_MILD = 20
-"""The best records of a question that may ask for a state, among which it is looked for what replaces what: with each
-the recall takes longer."""
+_MOST_MILD = 20
+"""The best records of a question that may ask for a state, of which it is found what replaces what."""
 _TIE = np.float32(1e-5)
 """Sums that differ by less are ties."""
 _MOST_WITH_TIES = 16 * MOST
@@ -292,7 +291,7 @@ def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     if question.state in (None, "all"):
         return ranked
     if question.mild:
-        best = _foremost(ranked.total(), MOST_MILD)
+        best = _foremost(ranked.total(), _MOST_MILD)
         rows = ranked.rows[best]
     until = None if question.until is None else question.until * 1e6
     at = index.column("at")
