@@ -39,6 +39,12 @@ async def test_the_share_of_names_that_nothing_holds(bo: Memory, question: str, 
     assert (await named(bo, question)).unknown == expected
 
 
+async def test_the_users_own_name_is_known(bo: Memory) -> None:
+    for user, unknown in (("pedro", 0), ("pedro.sanz@example.com", 0), ("rosa", 1)):
+        asked = "What was lent, and does Pedro know?"
+        assert (await named_among(bo.recall, asked, [], {}, user)).unknown == unknown
+
+
 async def test_a_name_beyond_the_hits_is_looked_up(bo: Memory) -> None:
     await bo.remember("Nobody but Igor was there.")
     hits = await bo.recall("sailing", limit=3)

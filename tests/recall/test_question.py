@@ -43,6 +43,32 @@ def test_a_person_asked_about_speaks_the_questions_language(text: str, own: str)
 
 
 @pytest.mark.parametrize(
+    ("text", "user", "own"),
+    [
+        ("Where does Alice live?", "alice", "Where does I live?"),
+        ("What is Alice's address?", "Alice", "What is my address?"),
+        ("What is Alice Smith's dog called?", "alice.smith@example.com", "What is my dog called?"),
+        ("Wo wohnt Alice?", "alice_smith", "Wo wohnt ich?"),
+        ("晓彤住在哪里？", "晓彤", "我住在哪里？"),
+        ("Where does Alicia live? Al knows", "alice", "Where does Alicia live? Al knows"),
+        ("which day did I mark in red?", "mark", "which day did I mark in red?"),
+        ("What does User7 like?", "user7", "What does User7 like?"),
+        ("Who is the Agent?", "agent", "Who is the Agent?"),
+    ],
+)
+def test_who_is_named_like_the_user_is_the_user_where_somebody_speaks(text: str, user: str, own: str) -> None:
+    assert read_question(text, speakers=["user"], users=[user], now=NOW).embed == own
+    assert read_question(text, users=[user], now=NOW) == read_question(text, now=NOW)
+
+
+def test_a_speaker_who_is_named_like_the_user_is_that_speaker() -> None:
+    both = ["Alice", "Bo"]
+    assert read_question("Where does Alice live?", speakers=both, users=["alice"], now=NOW) == read(
+        "Where does Alice live?", *both
+    )
+
+
+@pytest.mark.parametrize(
     ("text", "own"),
     [
         ("Where does the user live?", "Where does I live?"),

@@ -262,6 +262,28 @@ def test_a_question_about_who_speaks_here_asks_for_a_state_only_if_it_says_now()
     assert read_question("Where does Ann live now?", speakers=["Ann"], now=at).state == "now"
 
 
+def test_a_user_asked_about_by_name_is_asked_for_a_state_in_these_records_alone() -> None:
+    said = [("2025-01-10", "I live in Leeds, near the park"), ("2025-06-20", "I live in York now, near the wall")]
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        for user in ("alice", "bob"):
+            for day, text in said:
+                talk = memory.scoped(user=user).conversation(day)
+                talk.append({"role": "user", "content": text, "happened_at": day})
+                talk.append({"role": "assistant", "content": "Noted.", "happened_at": day})
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        own, named, of_another = (
+            each.recall(question, limit=1, explain=True)[0]
+            for each, question in (
+                (alice, "Where do I live?"), (alice, "Where does Alice live?"), (bob, "Where does Alice live?")
+            )
+        )  # fmt: skip
+        assert named.record.content == own.record.content == said[1][1]
+        assert "first_person" not in of_another.signals and named.signals.keys() == own.signals.keys()
+        assert alice.context("Where does Alice live?").confidence == pytest.approx(
+            alice.context("Where do I live?").confidence, abs=0.05
+        )
+
+
 def test_the_present_state_is_found_by_way_of_the_former_and_the_former_by_way_of_the_present() -> None:
     said = [
         ("2025-01-10", "My spare key lies under the cracked plant pot"),

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from memorist.languages import plain, tables_of
 from memorist.recall.analysis import fold, words
-from memorist.recall.names import named_in
+from memorist.recall.names import named_in, own_names_in
 from memorist.records.record import Hit
 
 Recall: TypeAlias = Callable[..., Awaitable[list[Hit]]]
@@ -30,7 +30,9 @@ class Named:
     unknown: float = 0.0
 
 
-async def named_among(recall: Recall, question: str, hits: Sequence[Hit], narrowing: Mapping[str, Any]) -> Named:
+async def named_among(
+    recall: Recall, question: str, hits: Sequence[Hit], narrowing: Mapping[str, Any], user: str | None = None
+) -> Named:
     """Return whom a question names.
 
     Args:
@@ -39,11 +41,13 @@ async def named_among(recall: Recall, question: str, hits: Sequence[Hit], narrow
             weekdays. None are where every noun has a capital.
         hits: what the question recalled; names that occur in them are not looked up.
         narrowing: which records count, as arguments of `recall`.
+        user: whose records they are; not unknown by that name.
     """
     tables, names = tables_of(question), list[str]()
     if not any(each.table.get("capital_nouns") for each in tables):
         capital = dict.fromkeys(match[1] for match in _NAME.finditer(question) if match[1][0].isupper())
-        known = [each.stop | each.days for each in tables]
+        own = {plain(word) for name in own_names_in(question, user or "") for word in words(name)}
+        known = [own, *(each.stop | each.days for each in tables)]
         names = [name for name in capital if not any(plain(name) in each for each in known)]
     speakers = {str(hit.record.payload["speaker"]) for hit in hits if hit.record.payload.get("speaker")}
     spoken = named_in(question, speakers)

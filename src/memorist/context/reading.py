@@ -22,9 +22,11 @@ class Reader:
     Args:
         answer: the engine's, in that scope.
         standing: returns records marked as standing; by default, and if it returns None, they are found by their words.
+        user: whose records they are.
     """
 
-    def __init__(self, answer: Answerer, standing: Standing | None = None) -> None:
+    def __init__(self, answer: Answerer, standing: Standing | None = None, user: str | None = None) -> None:
+        self.user = user
         self._answer = answer
         self._standing = standing
 

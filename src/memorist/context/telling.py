@@ -82,7 +82,7 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
     if asked.terms:
         limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST) + min(len(known), _MOST)
         hits = await reader.recall(request.query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
-        named = await named_among(reader.recall, question, hits, {"shared": shared, **narrowing})
+        named = await named_among(reader.recall, question, hits, {"shared": shared, **narrowing}, reader.user)
         confidence = confidence_of(hits, named)
     silent = bool(asked.terms) and confidence < least
     if request.standing:

@@ -44,7 +44,7 @@ _MOST_READ = 1000
 async def _context(core: Core, call: Call, request: requests.Context) -> results.Context:
     from memorist.context import Reader, tell  # imported here, because a recall does not need it
 
-    reader = Reader(partial(_answer, core, call), partial(reading.standing, core, call))
+    reader = Reader(partial(_answer, core, call), partial(reading.standing, core, call), call.scope.user)
     return await tell(reader, request, core.clock, core.trust(call.scope))
 
 

@@ -74,7 +74,8 @@ class RemoteEngine(Engine):
         if isinstance(request, requests.Context) and request.count_tokens is not None:
             from memorist.context import Reader, tell  # imported here, because it takes long to load
 
-            reader, user = Reader(partial(_answer, self._connection, call)), call.scope.user
+            user = call.scope.user
+            reader = Reader(partial(_answer, self._connection, call), user=user)
             return cast(T, await tell(reader, request, now, lambda record: self._trust.of(record.origin.authors, user)))
         answer: T = await _answer(self._connection, call, _signed(request, call))
         return answer

@@ -11,6 +11,7 @@ from memorist.recall.spelling import LONGEST, SHORTEST, a_slip_away
 _TOKEN = re.compile(r"[^\W_]+")
 _CAPITAL = re.compile(r"[A-Z](?<!\bI)")
 _UNSPACED, _HANGUL = re.compile(f"[{UNSPACED}]"), re.compile("[가-힣]")
+_NAME, _DIGIT = re.compile(r"[^\W\d_]+"), re.compile(r"\d")
 _SHORT_FORM = 3
 """Letters that a short form has at least: "Mel" for Melanie."""
 
@@ -26,6 +27,15 @@ def named_in(text: str, speakers: Iterable[str]) -> dict[str, list[str]]:
             if len(meant) == 1:
                 found.setdefault(meant[0], []).append(token)
     return found
+
+
+def own_names_in(text: str, user: str) -> list[str]:
+    """Return how a text names a user, written with a capital: by the whole name, as "Alice Smith" for the user
+    "alice.smith", or by its first word. A user's name with a digit names nobody."""
+    parts = [] if _DIGIT.search(user) else _NAME.findall(user.partition("@")[0])
+    forms = dict.fromkeys((" ".join(parts), *parts[:1]))
+    found = [spelling for form in forms if role_of(form) is None for spelling in _mentions(text, _forms(form)[:1])]
+    return [spelling for spelling in found if not spelling[0].islower()]
 
 
 def _forms(name: str) -> list[str]:

@@ -16,7 +16,7 @@ from memorist.languages.phrases import spans
 from memorist.languages.sentences import asks, length_of
 from memorist.languages.table import words_of
 from memorist.recall.analysis import asked_terms, former_terms, terms
-from memorist.recall.names import named_in
+from memorist.recall.names import named_in, own_names_in
 
 MAX_TEXT = 4000
 """The most characters of a question that are read: a longer one is a document, whose beginning says its subject."""
@@ -86,12 +86,21 @@ def _in_first_person(text: str, names: Iterable[str], tables: Sequence[Language]
     return text
 
 
-def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, years: Sequence[int] = ()) -> Question:
-    """Analyse `text` against the scope's distinct `speakers` and the `years` to try for a date without one."""
-    given, text, speakers = text, _as_the_user_asks(text, tables_of(text)[0]), list(speakers)
+def read_question(
+    text: str, *, speakers: Iterable[str] = (), users: Iterable[str] = (), now: datetime, years: Sequence[int] = ()
+) -> Question:
+    """Analyse `text` against the scope's distinct `speakers` and the `years` to try for a date without one.
+
+    Where somebody speaks, who is named like one of the `users` whose records are asked is the user, as in "Where does
+    Alice live?" asked of hers, unless a speaker bears that name.
+    """
+    given, tables, speakers = text, tables_of(text), list(speakers)
     named = named_in(text, speakers)
-    spellings = {s for found in named.values() for s in found}
-    gone = {t for s in spellings for t in terms(s)}
+    spoken = {s for found in named.values() for s in found}
+    text = _as_the_user_asks(text, tables[0])
+    if speakers:
+        text = _in_first_person(text, {s for user in users for s in own_names_in(text, user)} - spoken, tables)
+    gone = {t for s in spoken for t in terms(s)}
     asked = [t for t in asked_terms(text) if t not in gone]
     first_person, present, pointed = said("first_person", text), said("now", text), tuple(spans(text, now, years))
     state, until = _state(text, first_person, present, pointed, now)
@@ -101,14 +110,14 @@ def read_question(text: str, *, speakers: Iterable[str] = (), now: datetime, yea
     return Question(
         text=text,
         # Where nobody speaks, the records speak of "the user" as the question does.
-        embed=_in_first_person(text, spellings, tables_of(text)) if spellings else text if speakers else given,
+        embed=_in_first_person(text, spoken, tables) if spoken else text if speakers else given,
         terms=Counter(asked),
         pairs=tuple(dict.fromkeys(pairwise(asked))),
         speakers=frozenset(named),
         first_person=first_person,
         when=said("when", text),
         spans=pointed,
-        tables=tuple(tables_of(text)) if languages_of(text) else (),
+        tables=tuple(tables) if languages_of(text) else (),
         former=[term for term in former_terms(text) if term not in gone and term not in asked],
         state=state,
         until=until,

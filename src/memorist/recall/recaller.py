@@ -1,6 +1,6 @@
 """Recall, from a query to hits: embed the question, rank behind each wall, and fetch what was found."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -84,7 +84,7 @@ class Recaller:
             known = {wall: index for wall in walls if (index := await self.indexes.of(wall)).rows}
         if not known:
             return []
-        question = _read(request, known.values(), self._clock())
+        question = _read(request, known, self._clock())
         vector: Floats | None = None
         with part(notes, "embedding"):
             if request.vector is not None and request.mode != "lexical":
@@ -190,14 +190,15 @@ class Recaller:
         return index, ranked
 
 
-def _read(request: Recall, walls: Iterable[WallIndex | Large], moment: datetime) -> Question:
-    """Read the question with the speakers and years behind the walls; the plain cosine needs neither."""
+def _read(request: Recall, known: Mapping[Wall, WallIndex | Large], moment: datetime) -> Question:
+    """Read the question with the users, speakers and years behind the walls; the plain cosine needs none."""
     if request.mode == "dense":
         return UNREAD
-    speakers = {name for wall in walls for name in wall.speakers if name is not None}
-    years = sorted({year for wall in walls for year in wall.years()}) if request.now is None else ()
+    speakers = {name for index in known.values() for name in index.speakers if name is not None}
+    users = {wall.user for wall in known if wall.user is not None}
+    years = sorted({year for index in known.values() for year in index.years()}) if request.now is None else ()
     asked_at = cast(datetime, request.now or moment)  # requests hold times as datetimes
-    return read_question(request.query[:MAX_TEXT], speakers=speakers, now=asked_at, years=years)
+    return read_question(request.query[:MAX_TEXT], speakers=speakers, users=users, now=asked_at, years=years)
 
 
 def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], search: Search) -> list[Hit]:
