@@ -91,8 +91,8 @@ def replacements(
     """
     seeds = np.argsort(-total, kind="stable")[:SEEDS]
     same = _of_the_same(index, rows, seeds, scale)
-    by_each = np.where(_later(index, rows, rows[seeds], gap), same, 0)
-    of_each = np.where(_later(index, rows[seeds], rows, gap).T, same, 0)
+    later = _later(index, rows, gap)
+    by_each, of_each = np.where(later[:, seeds], same, 0), np.where(later[seeds].T, same, 0)
     kin = np.maximum((by_each + of_each).sum(axis=1, keepdims=True) / KIN, 1)
     by_each, of_each = by_each / kin, of_each / kin
     able = np.ones(len(rows), bool) if until is None else index.column("at")[rows] <= until
@@ -167,44 +167,44 @@ def middle(index: WallIndex, scale: Scale) -> Floats:
 def _shared(index: WallIndex, rows: Rows, seeds: Rows) -> tuple[Floats, Bools]:
     """Return the information in the rare words that each row shares with each seed, at most 2; and whether both hold
     numbers, but not the same."""
-    said = [index.terms(row).split()[:_WORDS] for row in rows.tolist()]
-    size, holders = math.log(index.living + _USUAL), index.holders
-    held = Counter(chain.from_iterable(map(set, said)))
+    said = [set(index.terms(row).split()[:_WORDS]) for row in rows.tolist()]
+    held = Counter(chain.from_iterable(said))
     numbers = {word for word in held if word[0].isdigit()}
-    rare: dict[str, float] = {}
-    for word in {word for seed in seeds.tolist() for word in said[seed] if held[word] > 1}:
-        rarity = 1 - math.log(max(holders(word), 1)) / size
-        if rarity >= RARE or word in numbers:
-            rare[word] = rarity
-    table = np.zeros((len(said), len(rare)), np.float32)
-    places = {word: place for place, word in enumerate(rare)}
+    size, holders = math.log(index.living + _USUAL), index.holders
+    most = math.exp((1 - RARE) * size)
+    several = [word for word in set().union(*(said[seed] for seed in seeds.tolist())) if held[word] > 1]
+    found = {word: count for word in several if (count := holders(word)) <= most or word in numbers}
+    places = {word: place for place, word in enumerate(found)}
+    table = np.zeros((len(said), len(places)), np.float32)
     for position, words in enumerate(said):
-        table[position, [places[word] for word in words if word in places]] = 1
-    counts = np.array([len(numbers.intersection(words)) for words in said])
-    information = np.array([value if value >= RARE else 0.0 for value in rare.values()], np.float32)
-    digits = np.array([word in numbers for word in rare], np.float32)
+        table[position, [places[word] for word in places.keys() & words]] = 1
+    counts = np.array([len(numbers & words) for words in said])
+    each = np.maximum(np.array(list(found.values()), np.float32), 1)
+    information = np.where(each <= most, 1 - np.log(each) / size, 0).astype(np.float32)
+    digits = np.array([word in numbers for word in places], np.float32)
     alike = products(table * digits, table[seeds])
     mine, theirs = counts[:, None], counts[None, seeds]
     other = (mine > 0) & (theirs > 0) & ((alike < mine) | (alike < theirs))
     return np.minimum(products(table * information, table[seeds]), 2), other
 
 
-def _later(index: WallIndex, rows: Rows, others: Rows, gap: float = 0) -> Bools:
-    """Return which others, by column, may replace which rows: what the same person says later, in another conversation,
-    or in the same to correct it.
+def _later(index: WallIndex, rows: Rows, gap: float) -> Bools:
+    """Return which rows, by column, may replace which: what the same person says later, in another conversation, or in
+    the same to correct it.
 
     What an assistant says replaces nothing; it repeats what it was told. What does nothing but ask tells no state. Nor
     does what came from an import or the web replace what the user said: whoever had a hand in the later record is the
     user, the operator, or an author of both.
     """
     assistants = [code for name, code in index.speakers.items() if role_of(str(name)) == "assistant"]
-    names = ("at", "number", "session", "speaker", "kind", "authors", ASKS)
-    at, number, session, speaker, kind, authors, asks = (index.column(name)[rows][:, None] for name in names)
-    at_, number_, session_, speaker_, kind_, authors_, asks_ = (index.column(name)[others] for name in names)
-    after = (at_ > at + gap) if gap else (at_ > at) | ((at_ == at) & (number_ > number))
-    apart = (session_ != session) | (session < 0) | index.column(CORRECTS)[others]
-    told = (speaker_ == speaker) | np.isin(speaker, assistants) | (speaker < 0) | (speaker_ < 0)
-    strangers = authors_ & ~authors & ~_TRUSTED.value
-    able = ~np.isin(speaker_, assistants) & np.isin(kind_, _KINDS) & ~asks_
-    later: Bools = after & apart & told & (strangers == 0) & able & np.isin(kind, _KINDS) & ~asks
+    at, number, session, speaker, kind, authors, asks, corrects = (
+        index.column(name)[rows] for name in ("at", "number", "session", "speaker", "kind", "authors", ASKS, CORRECTS)
+    )
+    assistant, tells = np.isin(speaker, assistants), np.isin(kind, _KINDS) & ~asks
+    at_, number_, session_, speaker_, authors_ = (each[:, None] for each in (at, number, session, speaker, authors))
+    after = (at > at_ + gap) if gap else (at > at_) | ((at == at_) & (number > number_))
+    apart = (session != session_) | (session < 0)[:, None] | corrects
+    told = (speaker == speaker_) | (assistant | (speaker < 0))[:, None] | (speaker < 0)
+    strangers = authors & ~authors_ & ~_TRUSTED.value
+    later: Bools = after & apart & told & (strangers == 0) & (tells & ~assistant) & tells[:, None]
     return later
