@@ -30,9 +30,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 
 WORDS = "tea milk honey lemon sugar train garden sister budget violin harbour recipe winter lantern".split()
 QUESTIONS = [
-    "tea with honey", "the violin in the garden in May 2024", "winter", "what did Ann say of the train?",
-    "my sister's budget", "the recipe of last week", "nothing of that kind", "tea milk honey lemon", "Bo and Ann",
+    "Tea with honey.", "The violin in the garden in May 2024.", "Winter.", "what did Ann say of the train?",
+    "My sister's budget.", "The recipe of last week.", "Nothing of that kind.", "Tea milk honey lemon.", "Bo and Ann.",
 ]  # fmt: skip
+"""None asks for a state, which is told by what is usual in the wall, here among the candidates."""
 ASKED: list[dict[str, Any]] = [
     {"where": {"n": {"$lt": 3}}}, {"kind": "fact"}, {"kind": ["message", "note"]}, {"session": "s1"},
     {"agent": "planner"}, {"mode": "dense"}, {"mode": "lexical"}, {"mode": "lexical", "session": "s2"},
@@ -132,6 +133,16 @@ async def test_the_same_hits_as_from_memory(
                     shares = [each.pop("share", 0.0) for each in (signals, expected)]
                     assert shares[0] == pytest.approx(shares[1], rel=0.05, abs=1e-5), (question, given)
                     assert signals == pytest.approx(expected, abs=1e-4), (question, given)
+
+
+async def test_what_holds_stands_first_behind_a_large_wall(large_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(large_url, 5, user="alice") as large:
+        await large.remember(drafts(80))
+        said = [("the door code is 4471", "2025-01-01"), ("the door code is 8802", "2025-03-01")]
+        await large.remember([Draft(content=text, happened_at=day) for text, day in said])
+        never_whole(large, monkeypatch)
+        for question in ("door code", "what is the door code?", "what is the door code now?"):
+            assert (await large.recall(question, limit=1))[0].record.content == said[1][0], question
 
 
 async def test_a_large_wall_beside_a_small_one(large_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

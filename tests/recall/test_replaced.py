@@ -159,7 +159,11 @@ def test_the_order_of_storing_changes_nothing_and_the_latest_is_never_replaced(
         ("What did Ann like?", None),
         ("Where does the user live?", "now"),
         ("Where did the user live before?", "before"),
-        ("door code", None),
+        ("door code", "now"),
+        ("user's previous dentist", "before"),
+        ("address in March 2025", "then"),
+        ("list of all allergies", "all"),
+        ("The door code was changed.", None),
         ("the museum in Rome that Ann told us about", None),
         ("Which sports do I play?", "all"),
         ("Which company employs me at present?", "now"),
@@ -237,6 +241,9 @@ MILD = [
     ("Rent is 900 euros", "Rent went up to 960 euros", "How much is the rent?"),
     ("The door code is 4471", "Door code changed to 8802", "What is the door code?"),
     ("Mia goes to Hillside primary school", "Mia started at Northgate academy", "Which school does Mia go to?"),
+    ("The door code is 4471", "Door code changed to 8802", "door code"),
+    ("Rent is 900 euros", "Rent went up to 960 euros", "monthly rent"),
+    ("The user works at Acme as a nurse", "The user left Acme, works at Borealis as a nurse", "user's employer"),
 ]
 
 

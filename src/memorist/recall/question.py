@@ -22,8 +22,10 @@ MAX_TEXT = 4000
 """The most characters of a question that are read: a longer one is a document, whose beginning says its subject."""
 
 
-_LONGEST = 25
-"""The most words of a question for a state: a longer one is a task."""
+_LONGEST, _LONGEST_PHRASE = 25, 7
+"""The most words of a question for a state, as a longer one is a task; and of words that only name what is sought."""
+_SAID = (".", "!", "。", "！", "।")
+"""What ends a statement."""
 _ASKING: Sequence[Phrases] = ("who", "when", "where", "how_many", "whether")
 """What shows a question where no mark does."""
 State: TypeAlias = Literal["now", "whether", "then", "before", "all"]
@@ -56,7 +58,9 @@ class Question:
     until: float | None = None
     """The end of what matters for a state at a time, in seconds since 1970."""
     mild: bool = False
-    """Whether it may ask for that state as well as for anything else: it says neither "I" nor "now"."""
+    """Whether it may ask for that state as well as for anything else: it says neither "I" nor "now", or is a phrase."""
+    phrase: bool = False
+    """Whether it asks nothing, but names what is sought: "door code"."""
 
 
 UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
@@ -103,8 +107,9 @@ def read_question(
     gone = {t for s in spoken for t in terms(s)}
     asked = [t for t in asked_terms(text) if t not in gone]
     first_person, present, pointed = said("first_person", text), said("now", text), tuple(spans(text, now, years))
-    state, until = _state(text, first_person, present, pointed, now)
-    mild = state is not None and not (first_person or present)
+    phrase = not (asks(text, tables) or any(said(what, text) for what in _ASKING))
+    state, until = (_named if phrase else _state)(text, first_person, present, pointed, now)
+    mild = state is not None and (phrase or not (first_person or present))
     if mild and named:  # of the lives of those who speak here, more is asked than their present state
         state, until, mild = None, None, False
     return Question(
@@ -122,6 +127,7 @@ def read_question(
         state=state,
         until=until,
         mild=mild,
+        phrase=phrase,
     )
 
 
@@ -136,8 +142,6 @@ def _state(
     """
     if length_of(text) > _LONGEST or said("no_state", text):
         return None, None
-    if not (asks(text, tables_of(text)) or any(said(what, text) for what in _ASKING)):
-        return None, None
     several, whether = said("several", text), said("whether", text)
     counted = several and said("how_many", text)
     past, holds = said("did", text), whether or ((present or said("is", text)) and not said("did", text))
@@ -151,6 +155,17 @@ def _state(
     if not holds or counted:
         return None, None
     return "all" if several else "whether" if whether else "now", None
+
+
+def _named(
+    text: str, first_person: bool, present: bool, pointed: Sequence[Span], now: datetime
+) -> tuple[State | None, float | None]:
+    """Return the same of words that only name what is sought, as programs search: "door code", "address in May"."""
+    if length_of(text) > _LONGEST_PHRASE or text.rstrip().endswith(_SAID) or said("no_state", text):
+        return None, None
+    if pointed:
+        return "then", max(span.end for span in pointed)
+    return "all" if said("several", text) else "before" if said("before", text) else "now", None
 
 
 def _is_long(span: Span) -> bool:

@@ -71,6 +71,8 @@ MILD: Mapping[str, float] = {
     "former": 1.5,
 }
 """What each signal counts where a state may be asked for: "What is the door code?"; see docs/research/recall.md."""
+PHRASE: Mapping[str, float] = {**MILD, "replaced": -1.0}
+"""The same of words that ask nothing, "door code", and may as well name an event."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
@@ -282,7 +284,8 @@ def _once(index: WallIndex, ranked: Ranked) -> Floats:
 def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     """Return the same with the signals that are found among the best only: how near each is to any question, and,
     where a state is asked for, what replaces what."""
-    ranked = replace(ranked, weights=WEIGHTS if question.state is None else MILD if question.mild else STATES)
+    may = PHRASE if question.phrase else MILD
+    ranked = replace(ranked, weights=WEIGHTS if question.state is None else may if question.mild else STATES)
     best = _foremost(ranked.total())
     rows, count = ranked.rows[best], len(ranked.rows)
     generic = ranked.scale.generic(index.vectors.take(rows), index.column(FOREIGN)[rows])
