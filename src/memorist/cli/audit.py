@@ -64,18 +64,17 @@ async def show(context: click.Context, user: User = None, limit: Limit = 20, jso
             entries.append(entry)
     if json:
         print_json([entry.to_dict() for entry in entries])
-    elif not entries:
-        click.echo("Nothing is logged here; `memorist audit on` begins.")
-    else:
-        rows = list[tuple[str, ...]]()
-        for entry in entries:
-            said, counts = entry.said, list[str]()
-            for what, kinds in said["records"].items():
-                counts += [f"{what} {counted(count, kind)}" for kind, count in kinds.items()]
-            wall, at = "" if said["wall"] is None else str(said["wall"]), said["at"][:19].replace("T", " ")
-            whose = clean(said["tenant"]), wall
-            rows.append((str(entry.number), at, said["verb"], caller_of(said), *whose, ", ".join(counts)))
-        print_table(("No.", "At", "Verb", "By", "Tenant", "Wall", "Records"), rows)
+        return
+    rows = list[tuple[str, ...]]()
+    for entry in entries:
+        said, counts = entry.said, list[str]()
+        for what, kinds in said["records"].items():
+            counts += [f"{what} {counted(count, kind)}" for kind, count in kinds.items()]
+        wall, at = "" if said["wall"] is None else str(said["wall"]), said["at"][:19].replace("T", " ")
+        whose = clean(said["tenant"]), wall
+        rows.append((str(entry.number), at, said["verb"], caller_of(said), *whose, ", ".join(counts)))
+    none = "Nothing is logged here; `memorist audit on` begins."
+    print_table(("No.", "At", "Verb", "By", "Tenant", "Wall", "Records"), rows, none=none)
 
 
 def caller_of(said: Mapping[str, Any]) -> str:

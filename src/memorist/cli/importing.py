@@ -297,8 +297,6 @@ def imports(
         print_json({"forgotten": gone}) if json else click.echo(f"Took back {counted(gone, 'record')}")
     elif json:
         print_json([{**asdict(each), "at": each.at.isoformat(), "records": each.records} for each in found])
-    elif not found:
-        click.echo("No imports here.")
     else:
         rows = ((each.id, f"{each.records:,}", clean(", ".join(each.sources))) for each in found)
-        print_table(("Import", "Records", "Source"), rows)
+        print_table(("Import", "Records", "Source"), rows, none="No imports here.")

@@ -49,8 +49,8 @@ def recall(
         query=question, limit=limit, as_of=as_of, shared=shared, min_score=min_score, min_similarity=min_similarity,
         mode=mode, now=now, explain=explain, **narrowing,
     )  # fmt: skip
-    found = _answered(context, "recall", user, body, filled="hits")
-    print_hits(found["hits"], as_json=json, explain=explain, whose=shared)
+    hits = _answered(context, "recall", user, body, filled="hits")["hits"]
+    print_json(hits) if json else print_hits(hits, explain=explain, whose=shared)
 
 
 @command()
@@ -70,7 +70,8 @@ def context(
 ) -> None:
     """Print what an agent would be told for a question, within a budget of tokens."""
     body = given(query=question, tokens=tokens, known=known or None, as_of=as_of, shared=shared, **narrowing)
-    print_context(_answered(context, "context", user, body, filled="items"), as_json=json, explain=explain)
+    told = _answered(context, "context", user, body, filled="items")
+    print_json(told) if json else print_context(told, explain=explain)
 
 
 def _answered(context: click.Context, verb: str, user: str | None, body: dict[str, Any], *, filled: str) -> Any:
@@ -174,7 +175,8 @@ async def history(context: click.Context, id: Id, user: User = None, json: AsJso
         changes = await memory.history(id)
     if not changes:
         raise NotFoundError(f"there was never a record {id!r} {_whose(user)}")
-    print_changes([change.to_dict() for change in changes], as_json=json)
+    plain = [change.to_dict() for change in changes]
+    print_json(plain) if json else print_changes(plain)
 
 
 @command()
@@ -195,7 +197,8 @@ async def changes(
         page = await memory.changes(limit=limit, min_score=min_score, cursor=cursor, **narrowing)
         if not page.changes:
             await tell_of_others(memory)
-    print_replacements(page.to_dict(), as_json=json)
+    plain = page.to_dict()
+    print_json(plain) if json else print_replacements(plain)
 
 
 @command()

@@ -36,7 +36,9 @@ def console(*, stderr: bool = False) -> "Console":
     return out
 
 
-def print_table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: int = 0) -> None:
+def print_table(
+    titles: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: int = 0, none: str | None = None
+) -> None:
     """Print a table: framed on a terminal, in a narrow one the last cell of each row with the others below it, and as
     bare columns into a pipe or a file.
 
@@ -44,7 +46,12 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], *, right:
         titles: those of the columns.
         rows: the cells of each row.
         right: how many columns, from the first, are aligned to the right.
+        none: what is printed in the place of a table without rows; by default its titles.
     """
+    rows = list(rows)
+    if not rows and none is not None:
+        click.echo(none)
+        return
     if sys.stdout.isatty() or os.environ.get("FORCE_COLOR"):
         if console().width >= _LEAST_FRAMED:
             _print_framed(titles, rows, right)
@@ -105,14 +112,8 @@ def print_bad(told: Iterable[str], total: int) -> None:
         click.echo(f"… and {total - _MOST_BAD:,} more", err=True)
 
 
-def print_hits(hits: Sequence[Mapping[str, Any]], *, as_json: bool, explain: bool, whose: bool) -> None:
-    """Print the hits of a recall, in JSON; `whose` adds the owner of each."""
-    if as_json:
-        print_json(hits)
-        return
-    if not hits:
-        click.echo("Nothing found.")
-        return
+def print_hits(hits: Sequence[Mapping[str, Any]], *, explain: bool, whose: bool) -> None:
+    """Print the hits of a recall, given in JSON; `whose` adds the owner of each."""
     rows = list[Sequence[Cell]]()
     for hit in hits:
         text = _with_later(_described(hit["record"], hit["matched"], whose=whose), hit)
@@ -120,7 +121,7 @@ def print_hits(hits: Sequence[Mapping[str, Any]], *, as_json: bool, explain: boo
             signals = ", ".join(f"{name} {value:.3g}" for name, value in hit["signals"].items())
             text.append((f"\n{signals}", "cyan"))
         rows.append((f"{hit['score']:.2f}", f"{hit['similarity']:.2f}", _when(hit["record"]), text))
-    print_table(("Score", "Similarity", "When", "What"), rows, right=2)
+    print_table(("Score", "Similarity", "When", "What"), rows, right=2, none="Nothing found.")
 
 
 def _with_later(text: list[tuple[str, str]], found: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -131,11 +132,8 @@ def _with_later(text: list[tuple[str, str]], found: Mapping[str, Any]) -> list[t
     return [*text, (said, "yellow")]
 
 
-def print_context(told: Mapping[str, Any], *, as_json: bool, explain: bool) -> None:
-    """Print what an agent is told, in JSON, and below it, on request, the records that it contains."""
-    if as_json:
-        print_json(told)
-        return
+def print_context(told: Mapping[str, Any], *, explain: bool) -> None:
+    """Print what an agent is told, given in JSON, and below it, on request, the records that it contains."""
     click.echo(clean(told["text"]) or "Nothing to tell.")
     if explain:
         click.echo(f"\n{told['tokens']:,} tokens, confidence {told['confidence']:.2f}")
@@ -147,16 +145,13 @@ def print_context(told: Mapping[str, Any], *, as_json: bool, explain: bool) -> N
 
 
 def print_records(records: Sequence[Mapping[str, Any]], *, whose: bool) -> None:
-    """Print records, in JSON, in the given order; `whose` adds the owner of each."""
-    if not records:
-        click.echo("Nothing here yet.")
-        return
+    """Print records, given in JSON, in their order; `whose` adds the owner of each."""
     rows = ((_when(record), record["kind"], _described(record, whose=whose)) for record in records)
-    print_table(("When", "Kind", "What"), rows)
+    print_table(("When", "Kind", "What"), rows, none="Nothing here yet.")
 
 
 def print_record(record: Mapping[str, Any]) -> None:
-    """Print one record, in JSON, one field on each line."""
+    """Print one record, given in JSON, one field on each line."""
     rows = list[tuple[str, str]]()
     for name, value in record.items():
         if value is not None and value != {}:
@@ -165,11 +160,8 @@ def print_record(record: Mapping[str, Any]) -> None:
     print_table(("Field", "Value"), rows)
 
 
-def print_changes(changes: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
-    """Print the history of a record, in JSON, oldest change first."""
-    if as_json:
-        print_json(changes)
-        return
+def print_changes(changes: Sequence[Mapping[str, Any]]) -> None:
+    """Print the history of a record, given in JSON, oldest change first."""
     rows = list[Sequence[Cell]]()
     for change in changes:
         after: Cell = [("gone", "dim")] if change["record"] is None else _described(change["record"])
@@ -178,11 +170,8 @@ def print_changes(changes: Sequence[Mapping[str, Any]], *, as_json: bool) -> Non
     print_table(("At", "What happened", "By", "The record after it"), rows)
 
 
-def print_replacements(page: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print a page of changes, in JSON: each later record, and below it the one whose state it changed."""
-    if as_json:
-        print_json(page)
-        return
+def print_replacements(page: Mapping[str, Any]) -> None:
+    """Print a page of changes, given in JSON: each later record, and below it the one whose state it changed."""
     rows = list[Sequence[Cell]]()
     for change in page["changes"]:
         former, signs = change["former"], ", ".join(change["signs"])

@@ -63,9 +63,6 @@ async def list_(context: click.Context, json: AsJson = False) -> None:
     if json:
         print_json([token.to_dict() for token in tokens])
         return
-    if not tokens:
-        click.echo("No tokens here.")
-        return
     rows = list[tuple[str, ...]]()
     for token in tokens:
         grant = token.grant
@@ -74,7 +71,7 @@ async def list_(context: click.Context, json: AsJson = False) -> None:
         until = f"{until} (expired)" if token.expired(now) else until
         whose = clean(grant.tenant or "all tenants"), clean(grant.user or "all users")
         rows.append((clean(grant.name), str(grant.right), *whose, limits, until))
-    print_table(("Name", "Right", "Tenant", "User", "Limits", "Expires"), rows)
+    print_table(("Name", "Right", "Tenant", "User", "Limits", "Expires"), rows, none="No tokens here.")
 
 
 @token.subcommand()

@@ -33,10 +33,8 @@ async def list_(
     if json:
         print_json(found)
         return
-    if not found:
-        click.echo("No topics here.")
-        return
-    print_table(("Topic", "Value"), ((clean(name), clean(value)) for name, value in found.items()))
+    rows = ((clean(name), clean(value)) for name, value in found.items())
+    print_table(("Topic", "Value"), rows, none="No topics here.")
 
 
 @topics.subcommand()

@@ -40,9 +40,6 @@ async def traces(
         asked = [(clean(each.question), ""), (f"\n{each.id}", "dim")]
         row = (f"{each.at:%Y-%m-%d %H:%M}", clean(each.door), given, str(len(each.missed)))
         rows.append((*row, f"{1000 * each.seconds:.1f}", asked))
-    if rows:
-        print_table(("When", "Through", "Given", "Missed", "ms", "Asked"), rows)
-    else:
-        click.echo("No calls were kept here.")
+    print_table(("When", "Through", "Given", "Missed", "ms", "Asked"), rows, none="No calls were kept here.")
     if page.next is not None:
         click.echo(f"More: --cursor {page.next}")
