@@ -144,9 +144,6 @@ def raw_statements(messages: Sequence[Message], reason: str) -> list[Statement]:
     return [
         Statement(
             text=f"{message.name}: {message.content}" if message.name else message.content,
-            happened_at=message.happened_at,
-            told_at=message.happened_at,
-            messages=() if message.id is None else (message.id,),
             raw=reason,
             **_origin_of([message]),
         )
@@ -155,10 +152,15 @@ def raw_statements(messages: Sequence[Message], reason: str) -> list[Statement]:
 
 
 def _origin_of(messages: Sequence[Message]) -> dict[str, Any]:
-    """Return author and sources of a statement in these messages."""
-    author = joined(parse_authors(each.author or author_of_role(each.role)) for each in messages)
-    sources = [each.record.id for each in messages if each.record is not None]
-    return {"author": author, "sources": tuple(sources)}
+    """Return what a statement in these messages has of them: when it was said, their ids, authors and records."""
+    moment = max((each.happened_at for each in messages if each.happened_at is not None), default=None)
+    return {
+        "happened_at": moment,
+        "told_at": moment,
+        "messages": tuple(each.id for each in messages if each.id is not None),
+        "author": joined(parse_authors(each.author or author_of_role(each.role)) for each in messages),
+        "sources": tuple(each.record.id for each in messages if each.record is not None),
+    }
 
 
 async def extract_batch(
@@ -188,15 +190,7 @@ def _statement(found: dict[str, Any], batch: Sequence[Message]) -> Statement | N
     if not text:
         return None
     number = found["message"]
-    message = batch[number - 1] if 1 <= number <= len(batch) else None
-    if message is None:
-        happened_at = max((each.happened_at for each in batch if each.happened_at is not None), default=None)
-        ids = tuple(each.id for each in batch if each.id is not None)
-    else:
-        happened_at = message.happened_at
-        ids = () if message.id is None else (message.id,)
-    told_in = _origin_of(batch if message is None else [message])
-    statement = Statement(text=text, happened_at=happened_at, told_at=happened_at, messages=ids, **told_in)
+    statement = Statement(text=text, **_origin_of([batch[number - 1]] if 1 <= number <= len(batch) else batch))
     try:
         return replace(statement, happened_at=parse_time(found["date"])) if found["date"].strip() else statement
     except InvalidInputError:  # "May 2023": the sentence says it
