@@ -13,7 +13,7 @@ from memorist.language.experiences import draw_experiences, store_lesson
 from memorist.language.extracting import BATCH, Extraction, Statement, batches_of, extract_batch
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
-from memorist.language.reconciling import NEAREST, Decision, again, reconcile_one
+from memorist.language.reconciling import NEAREST, Decision, Reconciler, again
 from memorist.language.steps import NO_MODEL, Problem, opened
 from memorist.memory import Memory
 from memorist.operations.arguments import whole
@@ -179,10 +179,9 @@ class Digest:
                 continue
             if part.problem is None:
                 target = self._memory.unlabelled().scoped(agent=batch[0].scope.agent)
+                reconciler = Reconciler(target, self._prompts, self._nearest, {"source": _SOURCE})
                 for statement in part.statements:
-                    outcome = await reconcile_one(
-                        target, statement, self._outage or model, self._prompts, self._nearest, {"source": _SOURCE}
-                    )
+                    outcome = await reconciler.one(statement, self._outage or model)
                     self._count(usage=outcome.usage, decision=outcome.decision, problem=outcome.problem)
                     if outcome.problem is not None and outcome.problem.temporary:
                         self._outage = outcome.problem
@@ -242,13 +241,11 @@ class Digest:
             if found.problem is not None:
                 return found.problem
             statements = found.statements
-        holding: list[str] = []
+        fields = {"source": record.source or _SOURCE, "metadata": record.metadata}
+        reconciler, holding = Reconciler(target, self._prompts, self._nearest, fields), list[str]()
         for each in statements:
             statement = replace(each, messages=ids, author=NOBODY, sources=(record.id,))  # whose authors are its own
-            fields = {"source": record.source or _SOURCE, "metadata": record.metadata}
-            outcome = await reconcile_one(
-                target, statement, model, self._prompts, self._nearest, fields, taken_up=record
-            )
+            outcome = await reconciler.one(statement, model, taken_up=record)
             self._count(usage=outcome.usage)
             if outcome.problem is not None:
                 return outcome.problem

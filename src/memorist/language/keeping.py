@@ -7,7 +7,7 @@ from typing import Any
 from memorist.language.extracting import Extraction, dated, extract_facts, raw_statements
 from memorist.language.models import NO_USAGE, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
-from memorist.language.reconciling import NEAREST, Decision, Reconciled, reconcile_all
+from memorist.language.reconciling import NEAREST, Decision, Reconciled, Reconciler
 from memorist.language.steps import Given, Problem, messages_of, told, worst
 from memorist.memory import Memory
 from memorist.records.record import Record
@@ -73,7 +73,7 @@ async def keep_facts(
     if given and not found.statements and raw_if_none:
         problem = told("Extracting facts", Problem("the model found nothing to remember"))
         found = Extraction(statements=tuple(raw_statements(given, problem.reason)), problem=problem, usage=found.usage)
-    outcomes = await reconcile_all(memory, found.statements, model, prompts, nearest, fields)
+    outcomes = await Reconciler(memory, prompts, nearest, fields).in_turn(found.statements, model)
     return Kept(
         outcomes=tuple(outcomes),
         problem=worst((found.problem, *(outcome.problem for outcome in outcomes))),

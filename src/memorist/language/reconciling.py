@@ -101,78 +101,104 @@ async def reconcile(
     for each in read:
         if not isinstance(each, Statement):
             raise InvalidInputError(f"a statement is a Statement or a text, not {type(each).__name__}")
-    return await reconcile_all(memory, read, model, prompts, nearest, fields)
+    return await Reconciler(memory, prompts, nearest, fields).in_turn(read, model)
 
 
-async def reconcile_all(
-    memory: Memory,
-    statements: Sequence[Statement],
-    model: ChatModelSpec | None,
-    prompts: Prompts | None,
-    nearest: int,
-    fields: Mapping[str, Any],
-) -> list[Reconciled]:
-    """Reconcile statements one after the other; after an outage, the model is not asked about the rest."""
-    whole("nearest", nearest, 1)
-    if wanted := {id for each in statements for id in each.sources}:
-        there = {each.id for each in await memory.find(wanted)}
-        statements = [replace(each, sources=tuple(id for id in each.sources if id in there)) for each in statements]
-    if model is None:
-        return [await reconcile_one(memory, each, None, prompts, nearest, fields) for each in statements]
-    outcomes: list[Reconciled] = []
-    async with opened(model) as chat:
-        asked: ChatModel | Problem = chat
-        for each in statements:
-            outcome = await reconcile_one(memory, each, asked, prompts, nearest, fields)
-            if outcome.problem is not None and outcome.problem.temporary:
-                asked = outcome.problem
-            outcomes.append(outcome)
-    return outcomes
+@dataclass(frozen=True, slots=True)
+class Reconciler:
+    """Reconciles statements with the facts of a memory. See `reconcile` for the arguments."""
 
+    memory: Memory
+    prompts: Prompts | None
+    nearest: int
+    fields: Mapping[str, Any]
 
-async def reconcile_one(
-    memory: Memory,
-    statement: Statement,
-    model: ChatModelSpec | Problem | None,
-    prompts: Prompts | None,
-    nearest: int,
-    fields: Mapping[str, Any],
-    *,
-    taken_up: Record | None = None,
-) -> Reconciled:
-    """Reconcile one statement.
+    async def in_turn(self, statements: Sequence[Statement], model: ChatModelSpec | None) -> list[Reconciled]:
+        """Reconcile statements one after the other; after an outage, the model is not asked about the rest."""
+        whole("nearest", self.nearest, 1)
+        if wanted := {id for each in statements for id in each.sources}:
+            there = {each.id for each in await self.memory.find(wanted)}
+            statements = [replace(each, sources=tuple(id for id in each.sources if id in there)) for each in statements]
+        if model is None:
+            return [await self.one(each, None) for each in statements]
+        outcomes: list[Reconciled] = []
+        async with opened(model) as chat:
+            asked: ChatModel | Problem = chat
+            for each in statements:
+                outcome = await self.one(each, asked)
+                if outcome.problem is not None and outcome.problem.temporary:
+                    asked = outcome.problem
+                outcomes.append(outcome)
+        return outcomes
 
-    `taken_up` is the record that it comes from. The statement is not compared with it, and if the model fails,
-    nothing is stored, since that record is there.
-    """
-    hits = await memory.facts.search(statement.text, limit=nearest + 1)
-    near = [hit for hit in hits if taken_up is None or hit.record.id != taken_up.id][:nearest]
-    for hit in near:
-        if same_words(hit.record.content, statement.text):
-            return Reconciled(statement=statement, decision=Decision.CONTAINED, record=hit.record)
-    near = [hit for hit in near if hit.similarity >= NEAR or hit.matched]
-    if model is None or statement.raw is not None or not near:
-        return await _add(memory, statement, fields)
-    known = [
-        {"number": number, **_dated(hit.record.content, hit.record.happened_at)} for number, hit in enumerate(near, 1)
-    ]
-    question = {"new": _dated(statement.text, statement.happened_at), "stored": known}
-    asked = await ask(model, "reconcile", question, _FORM, prompts)
-    problem = asked.problem or _fault(asked.data, statement, near, prompts)
-    if problem is not None:
-        told("Reconciling a fact", problem)
-        if taken_up is not None:
-            return Reconciled(
-                statement=statement, decision=Decision.ADD, record=taken_up, problem=problem, usage=asked.usage
-            )
-        return await _add(memory, statement, fields, problem=problem, usage=asked.usage)
-    try:
-        return await _carry_out(memory, statement, asked.data, near, fields, asked.usage)
-    except (InvalidInputError, NotFoundError):
-        if all(now is not None and now.current for now in [await memory.get(hit.record.id) for hit in near]):
-            raise
-    # Another caller superseded or forgot a fact while the model was answering.
-    return await reconcile_one(memory, statement, model, prompts, nearest, fields, taken_up=taken_up)
+    async def one(
+        self, statement: Statement, model: ChatModelSpec | Problem | None, *, taken_up: Record | None = None
+    ) -> Reconciled:
+        """Reconcile one statement.
+
+        `taken_up` is the record that it comes from. The statement is not compared with it, and if the model fails,
+        nothing is stored, since that record is there.
+        """
+        hits = await self.memory.facts.search(statement.text, limit=self.nearest + 1)
+        near = [hit for hit in hits if taken_up is None or hit.record.id != taken_up.id][: self.nearest]
+        for hit in near:
+            if same_words(hit.record.content, statement.text):
+                return Reconciled(statement=statement, decision=Decision.CONTAINED, record=hit.record)
+        near = [hit for hit in near if hit.similarity >= NEAR or hit.matched]
+        if model is None or statement.raw is not None or not near:
+            return await self._add(statement)
+        known = [
+            {"number": number, **_dated(hit.record.content, hit.record.happened_at)}
+            for number, hit in enumerate(near, 1)
+        ]
+        question = {"new": _dated(statement.text, statement.happened_at), "stored": known}
+        asked = await ask(model, "reconcile", question, _FORM, self.prompts)
+        problem = asked.problem or _fault(asked.data, statement, near, self.prompts)
+        if problem is not None:
+            told("Reconciling a fact", problem)
+            if taken_up is not None:
+                return Reconciled(
+                    statement=statement, decision=Decision.ADD, record=taken_up, problem=problem, usage=asked.usage
+                )
+            return await self._add(statement, problem=problem, usage=asked.usage)
+        try:
+            return await self._carry_out(statement, asked.data, near, asked.usage)
+        except (InvalidInputError, NotFoundError):
+            if all(now is not None and now.current for now in [await self.memory.get(hit.record.id) for hit in near]):
+                raise
+        # Another caller superseded or forgot a fact while the model was answering.
+        return await self.one(statement, model, taken_up=taken_up)
+
+    async def _carry_out(
+        self, statement: Statement, answer: Mapping[str, Any], near: Sequence[Hit], usage: Usage
+    ) -> Reconciled:
+        decision = Decision(answer["decision"])
+        if decision is Decision.ADD:
+            return await self._add(statement, usage=usage)
+        old, replaced = near[answer["fact"] - 1].record, None
+        if decision is Decision.CONTAINED:
+            record = old
+        elif decision is Decision.CONTRADICTED and _told_before(statement, old):
+            decision, past = Decision.OUTDATED, fact_draft(statement, self.fields, id=make_id())
+            both = [past, again(old, supersedes=past.id)]
+            replaced, record = await self.memory.remember(both, if_exists="replace")
+        else:
+            merged = " ".join(answer["statement"].split()) if decision is Decision.UPDATE else None
+            draft = fact_draft(statement, self.fields, text=merged, supersedes=old.id)
+            replaced, record = old, await self.memory.remember(draft)
+        return Reconciled(statement=statement, decision=decision, record=record, replaced=replaced, usage=usage)
+
+    async def _add(
+        self, statement: Statement, *, problem: Problem | None = None, usage: Usage = NO_USAGE
+    ) -> Reconciled:
+        marks = {} if problem is None else {"unreconciled": problem.reason}
+        # The id is derived from the words, so that concurrent calls that add them add one record.
+        words = json.dumps([self.memory.scope.agent, self.memory.scope.session, _plain(statement.text)])
+        own = fact_draft(statement, self.fields, id=uuid.uuid5(_NAMESPACE, words).hex, marks=marks)
+        record = await self.memory.remember(own, if_exists="ignore")
+        if not record.current:  # it held once before, and holds again
+            record = await self.memory.remember(fact_draft(statement, self.fields, marks=marks))
+        return Reconciled(statement=statement, decision=Decision.ADD, record=record, problem=problem, usage=usage)
 
 
 def _dated(text: str, moment: datetime | None) -> dict[str, Any]:
@@ -191,49 +217,6 @@ def _fault(
     if not answer["statement"].strip():  # the old fact's part would be lost
         return Problem("the answer lacks the sentence that says both")
     return wrong_language([answer["statement"]], [statement.text], prompts)
-
-
-async def _carry_out(
-    memory: Memory,
-    statement: Statement,
-    answer: Mapping[str, Any],
-    near: Sequence[Hit],
-    fields: Mapping[str, Any],
-    usage: Usage,
-) -> Reconciled:
-    decision = Decision(answer["decision"])
-    if decision is Decision.ADD:
-        return await _add(memory, statement, fields, usage=usage)
-    old = near[answer["fact"] - 1].record
-    if decision is Decision.CONTAINED:
-        return Reconciled(statement=statement, decision=decision, record=old, usage=usage)
-    if decision is Decision.CONTRADICTED and _told_before(statement, old):
-        past = fact_draft(statement, fields, id=make_id())
-        before, current = await memory.remember([past, again(old, supersedes=past.id)], if_exists="replace")
-        return Reconciled(statement=statement, decision=Decision.OUTDATED, record=current, replaced=before, usage=usage)
-    merged = " ".join(answer["statement"].split()) if decision is Decision.UPDATE else None
-    draft = fact_draft(statement, fields, text=merged, supersedes=old.id)
-    return Reconciled(
-        statement=statement, decision=decision, record=await memory.remember(draft), replaced=old, usage=usage
-    )
-
-
-async def _add(
-    memory: Memory,
-    statement: Statement,
-    fields: Mapping[str, Any],
-    *,
-    problem: Problem | None = None,
-    usage: Usage = NO_USAGE,
-) -> Reconciled:
-    marks = {} if problem is None else {"unreconciled": problem.reason}
-    # The id is derived from the words, so that concurrent calls that add them add one record.
-    words = json.dumps([memory.scope.agent, memory.scope.session, _plain(statement.text)])
-    own = fact_draft(statement, fields, id=uuid.uuid5(_NAMESPACE, words).hex, marks=marks)
-    record = await memory.remember(own, if_exists="ignore")
-    if not record.current:  # it held once before, and holds again
-        record = await memory.remember(fact_draft(statement, fields, marks=marks))
-    return Reconciled(statement=statement, decision=Decision.ADD, record=record, problem=problem, usage=usage)
 
 
 def _told_before(statement: Statement, old: Record) -> bool:
