@@ -104,7 +104,7 @@ def _chips(visit: Visit, question: str, query: dict[str, Any]) -> list[Chip]:
     for name, title in titles.items():
         if query[name] is not None:
             chips.append(Chip(f"{title} {query[name]}", leading(**{name: None}), on=True, off=True))
-    if visit.may_see_all and visit.memory.scope.user is None:
+    if visit.may_show_everyone:
         chips.append(Chip("all users", leading(everyone=not query["everyone"]), on=query["everyone"]))
     if query["shared"]:
         chips.append(Chip("also shared", leading(shared=None), on=True, off=True))

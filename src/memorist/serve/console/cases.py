@@ -45,9 +45,7 @@ async def run(visit: Visit) -> Response:
 
 async def keep(visit: Visit) -> Response:
     """Make a case of a trace: this record was the right one."""
-    trace, right = await traced(visit), visit.value("right")
-    if right is None:
-        raise InvalidInputError("name the right record")
+    trace, right = await traced(visit), visit.needed("right", "name the right record")
     await KeptCases(visit.server.memory, trace.scope).add(trace, right)
     return visit.redirect("/trace", "Kept as a case; the page Cases runs it.", id=trace.id)
 
@@ -66,15 +64,13 @@ async def download(visit: Visit) -> Response:
 
 
 def _kept(visit: Visit, *, everyone: bool = True) -> KeptCases:
-    scope = visit.memory.scope
-    everyone = everyone and visit.may_see_all and scope.user is None
-    return KeptCases(visit.server.memory, scope, everyone=everyone)
+    return KeptCases(visit.server.memory, visit.memory.scope, everyone=everyone and visit.may_show_everyone)
 
 
 async def _page(visit: Visit, report: Report | None, **values: Any) -> Response:
-    kept, scope = await _kept(visit).list(), visit.memory.scope
+    kept = await _kept(visit).list()
     ids = [id for case in kept.values() for id in case.find]
-    found = await records_of(visit, ids, everyone=visit.may_see_all and scope.user is None) if ids else []
+    found = await records_of(visit, ids, everyone=visit.may_show_everyone) if ids else []
     records = {(each.scope.user, each.id): each for each in found}
     return visit.page("cases.html", title="Cases", report=report, kept=kept, records=records, **values)
 

@@ -15,13 +15,6 @@ REVISABLE = ("content", "cue", "metadata", "payload", "verified", "happened_at",
 """The fields of a record that a form changes."""
 
 
-def _needed(visit: Visit, name: str) -> str:
-    value = visit.value(name)
-    if value is None:
-        raise InvalidInputError(f"{name} is missing")
-    return value
-
-
 async def remember(visit: Visit) -> Response:
     """Store a note."""
     record = await visit.memory.remember(visit.text("content") or "", source="console")
@@ -29,7 +22,7 @@ async def remember(visit: Visit) -> Response:
 
 
 async def _named(visit: Visit) -> Record:
-    id = _needed(visit, "id")
+    id = visit.needed("id")
     if (record := await visit.memory.get(id)) is None:
         raise NotFoundError(f"there is no record {shown(id)} in this scope")
     return record
@@ -83,7 +76,7 @@ async def supersede(visit: Visit) -> Response:
 
 async def rate(visit: Visit) -> Response:
     """Set or clear a record's rating."""
-    id, rating = _needed(visit, "id"), _needed(visit, "rating")
+    id, rating = visit.needed("id"), visit.needed("rating")
     value: Any = None if rating == "none" else number_of(rating)
     await visit.memory.rate(id, value, source="console")
     return visit.redirect("/record", "Rated." if value is not None else "Rating taken back.", id=id)
@@ -125,7 +118,7 @@ async def undo(visit: Visit) -> Response:
 
 async def set_topic(visit: Visit) -> Response:
     """Set a topic, or delete it if the value is blank."""
-    topic = _needed(visit, "topic")
+    topic = visit.needed("topic")
     old = await visit.memory.topics.get(topic)
     value = visit.text("value", old)
     if value is not None and value == old:
@@ -139,5 +132,5 @@ async def set_topic(visit: Visit) -> Response:
 
 async def set_zone(visit: Visit) -> Response:
     """Set the zone in which this browser is shown times."""
-    visit.session.zone = parse_zone(_needed(visit, "zone"))
+    visit.session.zone = parse_zone(visit.needed("zone"))
     return visit.redirect("/status", f"Times are shown in {visit.session.zone}.")

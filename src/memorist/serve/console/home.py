@@ -40,8 +40,7 @@ class Row:
 
 async def home(visit: Visit) -> Response:
     """Show the newest records, and how many there are of each kind and user."""
-    memory = visit.memory
-    everyone = visit.may_see_all and memory.scope.user is None
+    memory, everyone = visit.memory, visit.may_show_everyone
     latest = (await memory.browse(limit=_LATELY, everyone=everyone)).records
     counts = {str(kind): await memory.count(kind=kind, everyone=everyone) for kind in MEMORIES} if latest else {}
     links = {kind: visit.link("/browse", kind=kind, everyone=everyone) for kind in counts}

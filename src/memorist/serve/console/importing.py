@@ -101,8 +101,7 @@ async def imported(visit: Visit) -> Response:
 
 async def take_back(visit: Visit) -> Response:
     """Forget every record that an import added."""
-    if (id := visit.value("id")) is None:
-        raise InvalidInputError("id is missing")
+    id = visit.needed("id")
     number = await undo(_reach(visit), id)
     return visit.redirect("/imports", f"{number:,} records of the import {id} are forgotten.")
 

@@ -47,8 +47,7 @@ class Mapped:
 
 async def draw(visit: Visit) -> Response:
     """Draw the map: as dots for a script or for few records, else as the density of each place."""
-    memory = visit.memory
-    everyone = visit.everyone
+    memory, everyone = visit.memory, visit.everyone
     colour = visit.value("colour") or "kind"
     if colour not in _COLOURS:
         raise InvalidInputError(f"colour is one of {', '.join(_COLOURS)}, not {shown(colour)}")
@@ -75,9 +74,7 @@ async def draw(visit: Visit) -> Response:
             (name, visit.link("/map", **{**kept, "colour": name})) for name in _COLOURS if name != "user" or everyone
         ],
         everyone=everyone,
-        others=visit.link("/map", **{**kept, "everyone": not everyone})
-        if visit.may_see_all and memory.scope.user is None
-        else None,
+        others=visit.link("/map", **{**kept, "everyone": not everyone}) if visit.may_show_everyone else None,
         asked=question,
         found=len(found & {each.id for each in records}),
         dots=_dots(visit, records, layout, codes, found) if len(records) <= _MOST_DOTS else [],

@@ -54,10 +54,7 @@ async def _found(visit: Visit, text: str | None = None, **how: Any) -> tuple[lis
 
 async def record(visit: Visit) -> Response:
     """Show one record and its history."""
-    id = visit.value("id")
-    if id is None:
-        raise InvalidInputError("name a record: /record?id=…")
-    memory = visit.memory
+    id, memory = visit.needed("id", "name a record: /record?id=…"), visit.memory
     found, changes = await memory.get(id), await memory.history(id)
     if found is None and not changes:
         raise NotFoundError(f"there is no record {shown(id)} in this scope")

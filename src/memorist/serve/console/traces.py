@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.errors import InvalidInputError, NotFoundError, shown
+from memorist.errors import NotFoundError, shown
 from memorist.files.cases import KeptCases
 from memorist.operations.answers import Trace, TracedHit
 from memorist.records.record import Record
@@ -69,9 +69,7 @@ def _failed(traces: Iterable[Trace]) -> list[tuple[str, list[tuple[Trace, list[S
 
 async def _any_kept(visit: Visit) -> bool:
     """Return whether any call is kept that this visitor may see, of every user if that is allowed."""
-    memory = visit.memory
-    everyone = visit.may_see_all and memory.scope.user is None
-    return bool((await memory.admin.traces(limit=1, everyone=everyone)).traces)
+    return bool((await visit.memory.admin.traces(limit=1, everyone=visit.may_show_everyone)).traces)
 
 
 async def trace(visit: Visit) -> Response:
@@ -104,8 +102,7 @@ async def traced(visit: Visit) -> Trace:
 
     Raises: NotFoundError: the trace does not exist, or has expired.
     """
-    if (id := visit.value("id")) is None:
-        raise InvalidInputError("name a trace: /trace?id=…")
+    id = visit.needed("id", "name a trace: /trace?id=…")
     for each in (await visit.memory.admin.traces(id)).traces:
         return each
     raise NotFoundError(f"there is no trace {shown(id)} in this scope; it may have expired")

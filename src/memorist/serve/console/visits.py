@@ -67,6 +67,16 @@ class Visit:
         text = self.values.get(name)
         return text or None if isinstance(text, str) else None
 
+    def needed(self, name: str, told: str | None = None) -> str:
+        """Return a parameter that must be there.
+
+        Raises:
+            InvalidInputError: it is not; `told` says what to do, by default that it is missing.
+        """
+        if (value := self.value(name)) is None:
+            raise InvalidInputError(told or f"{name} is missing")
+        return value
+
     def flag(self, name: str) -> bool:
         """Return whether a box is ticked.
 
@@ -180,6 +190,11 @@ class Visit:
     def may_see_all(self) -> bool:
         """Whether the token allows reading all users of its tenant at once."""
         return self.grant.user is None and self.grant.right.includes(Right.ADMIN)
+
+    @property
+    def may_show_everyone(self) -> bool:
+        """Whether all users may be shown together: none is chosen, and the token allows reading all of them."""
+        return self.may_see_all and self.memory.scope.user is None
 
     @property
     def door(self) -> Door:
