@@ -147,12 +147,6 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
     return access
 
 
-_probe = _needing(Right.METRICS)
-_read = _needing(Right.READ)
-_write = _needing(Right.WRITE)
-_admin = _needing(Right.ADMIN)
-
-
 def _keyed(grown: Callable[..., Awaitable[Access]]) -> Callable[..., Any]:
     async def access(
         request: Request,
@@ -174,10 +168,10 @@ def _keyed(grown: Callable[..., Awaitable[Access]]) -> Callable[..., Any]:
     return access
 
 
-ADMITTED: Mapping[str, Callable[..., Awaitable[Access]]] = {"read": _read, "write": _write, "admin": _admin}
+ADMITTED: Mapping[str, Callable[..., Awaitable[Access]]] = {right: _needing(right) for right in Right}
 """What admits callers with each right."""
-Prober: TypeAlias = Annotated[Access, Depends(_probe)]
-Reader: TypeAlias = Annotated[Access, Depends(_read)]
-Writer: TypeAlias = Annotated[Access, Depends(_keyed(_write))]
-Admin: TypeAlias = Annotated[Access, Depends(_admin)]
-KeyedAdmin: TypeAlias = Annotated[Access, Depends(_keyed(_admin))]
+Prober: TypeAlias = Annotated[Access, Depends(ADMITTED["metrics"])]
+Reader: TypeAlias = Annotated[Access, Depends(ADMITTED["read"])]
+Writer: TypeAlias = Annotated[Access, Depends(_keyed(ADMITTED["write"]))]
+Admin: TypeAlias = Annotated[Access, Depends(ADMITTED["admin"])]
+KeyedAdmin: TypeAlias = Annotated[Access, Depends(_keyed(ADMITTED["admin"]))]

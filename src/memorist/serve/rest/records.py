@@ -40,7 +40,7 @@ async def remember(access: Writer, body: Body) -> JSONResponse:
         )
     else:
         stored = await _replace_once(access, request, body)
-    return await records_answer(stored, 201)
+    return await answered(lambda: {"records": [each.to_dict() for each in stored]}, stored, status=201)
 
 
 async def _replace_once(access: Access, request: requests.Remember, body: Mapping[str, Any]) -> list[Record]:
@@ -147,8 +147,3 @@ async def forgotten(access: Access, request: requests.Forget, asked: Mapping[str
 
     outcome, _ = await access.once(("forget", asked), work)
     return JSONResponse(outcome)
-
-
-async def records_answer(records: list[Record], status: int = 200) -> JSONResponse:
-    """Return records as an answer."""
-    return await answered(lambda: {"records": [each.to_dict() for each in records]}, records, status=status)

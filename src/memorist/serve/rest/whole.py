@@ -106,8 +106,7 @@ async def load(access: Writer, request: Request) -> JSONResponse:
     all lines again adds the rest.
     """
     report = await access.memory.load(_lines_of(request))
-    bad = [{"number": each.number, "reason": each.reason} for each in report.bad]
-    return JSONResponse({"added": report.added, "existing": report.existing, "bad": bad})
+    return JSONResponse(report.to_dict())
 
 
 async def _lines_of(request: Request) -> AsyncIterator[bytes]:
