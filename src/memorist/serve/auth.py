@@ -24,7 +24,7 @@ from memorist.records.times import TimeLike, iso, parse_expiry, parse_time
 
 __all__ = ["Grant", "Right", "Token", "Tokens", "UnauthorizedError"]
 
-NO_TOKEN = "a token is needed: send the header `Authorization: Bearer TOKEN`"
+_NO_TOKEN = "a token is needed: send the header `Authorization: Bearer TOKEN`"
 _WRONG_HEADER = "the header must be `Authorization: Bearer TOKEN`"
 _PROXIES = frozenset(("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"))
 _PORT = re.compile(r":\d*$")
@@ -249,6 +249,28 @@ def bearer(said: str | None) -> str | None:
     if scheme.lower() != "bearer" or not secret.strip():
         raise UnauthorizedError(_WRONG_HEADER)
     return secret.strip()
+
+
+async def admitted(
+    tokens: Tokens, secret: str | None, *, open: bool, client: str | None, headers: Mapping[str, str]
+) -> Grant:
+    """Return the access of a caller, with the token that it brought or, on this machine, without one.
+
+    Args:
+        tokens: those of the store.
+        secret: the token's, if it brought one.
+        open: whether callers on this machine need no token.
+        client: as for `is_near`.
+        headers: likewise.
+
+    Raises:
+        UnauthorizedError: it brought no token, or one that is unknown or expired.
+    """
+    if secret is not None:
+        return await tokens.grant(secret)
+    if open and is_near(client, headers):
+        return LOCAL
+    raise UnauthorizedError(_NO_TOKEN)
 
 
 def is_near(client: str | None, headers: Mapping[str, str]) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from memorist.errors import ScopeError
 from memorist.memory import Memory
-from memorist.serve.auth import LOCAL, NO_TOKEN, Grant, Right, Tokens, UnauthorizedError, bearer, is_near
+from memorist.serve.auth import Right, Tokens, admitted, bearer
 from memorist.serve.quotas import Quotas
 from memorist.serve.reading import USER_HEADER, header
 
@@ -67,17 +67,11 @@ class Gate:
             ScopeError: it names a user other than the token's.
             InvalidInputError: the header Memorist-User is blank, repeated or not UTF-8, or holds no user's name.
         """
-        grant = await self._grant(headers, client)
+        secret = bearer(header(headers, "Authorization"))
+        named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+        grant = await admitted(Tokens(self.memory), secret, open=self.open, client=client, headers=named)
         grant.check(Right.READ)
         bound = replace(grant, tenant=grant.tenant or self.tenant, user=grant.user or self.user)
         scope = bound.scope(user=header(headers, USER_HEADER), agent=self.agent, session=self.session)
         memory = self.quotas.memory(self.memory, grant, scope)
         return Access(memory, self.right if grant.right.includes(self.right) else grant.right, grant.token)
-
-    async def _grant(self, headers: Sequence[tuple[bytes, bytes]], client: str | None) -> Grant:
-        secret = bearer(header(headers, "Authorization"))
-        if secret is not None:
-            return await Tokens(self.memory).grant(secret)
-        if self.open and is_near(client, {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}):
-            return LOCAL
-        raise UnauthorizedError(NO_TOKEN)

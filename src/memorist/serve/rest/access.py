@@ -11,7 +11,7 @@ from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.operations import requests
 from memorist.records.origins import REST, Door
-from memorist.serve.auth import LOCAL, NO_TOKEN, Grant, Right, Tokens, UnauthorizedError, bearer, is_near
+from memorist.serve.auth import Grant, Right, Tokens, admitted, bearer
 from memorist.serve.observability.requests import GRANT, SCOPE
 from memorist.serve.quotas import Quotas
 from memorist.serve.reading import USER_HEADER, header
@@ -101,13 +101,9 @@ async def authorized(request: Request, server: Server, secret: str | None) -> Gr
     Raises:
         UnauthorizedError: it brought no token, or one that is unknown or expired.
     """
-    if secret is None:
-        client = None if request.client is None else request.client.host
-        if server.open and is_near(client, request.headers):
-            request.scope[GRANT] = LOCAL
-            return LOCAL
-        raise UnauthorizedError(NO_TOKEN)
-    grant = request.scope[GRANT] = await server.tokens.grant(secret)
+    client = None if request.client is None else request.client.host
+    grant = await admitted(server.tokens, secret, open=server.open, client=client, headers=request.headers)
+    request.scope[GRANT] = grant
     return grant
 
 
