@@ -5,6 +5,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.cli.conftest import Command
 
 from homes import move_home
 from memorist.cli.installing import agents
-from memorist.cli.installing.edits import JsonServer
+from memorist.cli.installing.edits import json_server
 from memorist.cli.installing.files import planned, written
 from memorist.cli.installing.jsonc import parse, with_first, without
 
@@ -563,7 +564,8 @@ def test_a_plugin_is_written_over_itself_and_over_nothing_else(memorist: Command
 def test_a_byte_order_mark_is_read_and_stays(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_bytes(b'\xef\xbb\xbf{"mcpServers": {}}')
-    change = planned(file, [JsonServer("mcpServers", {"command": "memorist"})], [JsonServer("mcpServers", None)])
+    put = partial(json_server, server={"command": "memorist"}, name="mcpServers")
+    change = planned(file, [put], [partial(put, server=None)])
     assert change is not None
     written(change)
     assert file.read_bytes().startswith(b"\xef\xbb\xbf{")

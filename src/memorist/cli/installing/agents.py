@@ -3,11 +3,12 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from memorist.cli.hooks.caller import whose
-from memorist.cli.installing.edits import Edit, JsonHooks, JsonServer, OwnFile, TomlServer
+from memorist.cli.installing.edits import Edit, json_hooks, json_server, own_file, toml_server
 from memorist.cli.installing.opencode import opencode_plugin
 from memorist.errors import InvalidInputError
 from memorist.system.platforms import applications_folder, shell_line
@@ -64,12 +65,19 @@ class Part:
     Args:
         own: the user's file.
         shared: the file of a project, in its folder; None where the agent has none there.
-        edit: makes the edit that puts it in; for None the one that takes it out.
+        put: returns the file's text with what `make` makes in it; for None, without what is ours.
+        make: makes what is put in.
     """
 
     own: Callable[[], Path]
     shared: str | None
-    edit: Callable[[Registered | None], Edit]
+    put: Callable[[str, Any], str]
+    make: Callable[[Registered], Any]
+
+    def edit(self, registered: Registered | None) -> Edit:
+        """Return the edit that puts it in; for None the one that takes it out."""
+        made = None if registered is None else self.make(registered)
+        return lambda text: self.put(text, made)
 
     def file(self, project: Path | None) -> Path | None:
         """Return the file in a project's folder, or None if the agent has none there; without a project, the user's."""
@@ -120,31 +128,24 @@ def _flat(events: tuple[str, ...], prefix: str = "", **more: Any) -> Hooks:
     return lambda registered: {event: {"command": registered.hook(prefix + event), **more} for event in events}
 
 
-def _hooks(make: Hooks, **new: Any) -> Callable[[Registered | None], Edit]:
-    return lambda registered: JsonHooks({} if registered is None else make(registered), new=new)
-
-
-def _servers(
-    name: str, make: Callable[[Registered], dict[str, Any]] = Registered.server, **new: Any
-) -> Callable[[Registered | None], Edit]:
-    return lambda registered: JsonServer(name, None if registered is None else make(registered), new=new)
-
-
 def _opencode_server(registered: Registered) -> dict[str, Any]:
     server = registered.server()
     return {"type": "local", "command": [server["command"], *server["args"]]}
 
 
+_gemini_settings = _at("", ".gemini/settings.json", "GEMINI_CLI_HOME")
+_mcp_servers = partial(json_server, name="mcpServers")
 AGENTS: Mapping[str, CodingAgent] = {
     "claude-code": CodingAgent(
         "Claude Code",
         "`claude mcp list`, and /hooks in a session",
         (
-            Part(_at("", ".claude.json", "CLAUDE_CONFIG_DIR"), ".mcp.json", _servers("mcpServers")),
+            Part(_at("", ".claude.json", "CLAUDE_CONFIG_DIR"), ".mcp.json", _mcp_servers, Registered.server),
             Part(
                 _at(".claude", "settings.json", "CLAUDE_CONFIG_DIR"),
                 ".claude/settings.json",
-                _hooks(grouped(CLAUDE_EVENTS)),
+                json_hooks,
+                grouped(CLAUDE_EVENTS),
             ),
         ),
     ),
@@ -155,12 +156,14 @@ AGENTS: Mapping[str, CodingAgent] = {
             Part(
                 _at(".cursor", "mcp.json"),
                 ".cursor/mcp.json",
-                _servers("mcpServers", lambda registered: registered.server("${workspaceFolder}")),
+                _mcp_servers,
+                lambda registered: registered.server("${workspaceFolder}"),
             ),
             Part(
                 _at(".cursor", "hooks.json"),
                 ".cursor/hooks.json",
-                _hooks(_flat(_CURSOR_EVENTS, timeout=_SECONDS), version=1),
+                partial(json_hooks, new={"version": 1}),
+                _flat(_CURSOR_EVENTS, timeout=_SECONDS),
             ),
         ),
     ),
@@ -168,23 +171,22 @@ AGENTS: Mapping[str, CodingAgent] = {
         "Codex",
         "`codex mcp list`, and /hooks in a session, where Codex has you trust them first",
         (
+            Part(_at(".codex", "config.toml", "CODEX_HOME"), ".codex/config.toml", toml_server, Registered.server),
             Part(
-                _at(".codex", "config.toml", "CODEX_HOME"),
-                ".codex/config.toml",
-                lambda registered: TomlServer(None if registered is None else registered.server()),
+                _at(".codex", "hooks.json", "CODEX_HOME"), ".codex/hooks.json", json_hooks, grouped(CLAUDE_EVENTS[:-1])
             ),
-            Part(_at(".codex", "hooks.json", "CODEX_HOME"), ".codex/hooks.json", _hooks(grouped(CLAUDE_EVENTS[:-1]))),
         ),
     ),
     "gemini": CodingAgent(
         "Gemini CLI",
         "`gemini mcp list`, and /hooks in a session",
         (
-            Part(_at("", ".gemini/settings.json", "GEMINI_CLI_HOME"), ".gemini/settings.json", _servers("mcpServers")),
+            Part(_gemini_settings, ".gemini/settings.json", _mcp_servers, Registered.server),
             Part(
-                _at("", ".gemini/settings.json", "GEMINI_CLI_HOME"),
+                _gemini_settings,
                 ".gemini/settings.json",
-                _hooks(grouped(_GEMINI_EVENTS, timeout=_SECONDS * 1000)),
+                json_hooks,
+                grouped(_GEMINI_EVENTS, timeout=_SECONDS * 1000),
             ),
         ),
     ),
@@ -196,14 +198,14 @@ AGENTS: Mapping[str, CodingAgent] = {
                 _at(".config", "opencode/opencode.json", "XDG_CONFIG_HOME"),
                 "opencode.json",
                 # OpenCode itself would add the first line
-                _servers("mcp", _opencode_server, **{"$schema": "https://opencode.ai/config.json"}),
+                partial(json_server, name="mcp", new={"$schema": "https://opencode.ai/config.json"}),
+                _opencode_server,
             ),
             Part(
                 _at(".config", "opencode/plugins/memorist.js", "XDG_CONFIG_HOME"),
                 ".opencode/plugins/memorist.js",
-                lambda registered: OwnFile(
-                    None if registered is None else opencode_plugin(registered.command, registered.options())
-                ),
+                own_file,
+                lambda registered: opencode_plugin(registered.command, registered.options()),
             ),
         ),
     ),
@@ -214,12 +216,14 @@ AGENTS: Mapping[str, CodingAgent] = {
             Part(
                 lambda: Path(applications_folder(), "Code/User/mcp.json"),
                 ".vscode/mcp.json",
-                _servers("servers", lambda registered: {"type": "stdio", **registered.server()}),
+                partial(json_server, name="servers"),
+                lambda registered: {"type": "stdio", **registered.server()},
             ),
             Part(
                 _at(".copilot", "hooks/memorist.json"),
                 ".github/hooks/memorist.json",
-                _hooks(_flat(CLAUDE_EVENTS[:-1], "copilot.", type="command", timeout=_SECONDS)),
+                json_hooks,
+                _flat(CLAUDE_EVENTS[:-1], "copilot.", type="command", timeout=_SECONDS),
             ),
         ),
     ),
@@ -230,9 +234,10 @@ AGENTS: Mapping[str, CodingAgent] = {
             Part(  # its documentation names nothing that stands for the project, and no file of a project's servers
                 _at(".codeium", "windsurf/mcp_config.json"),
                 None,
-                _servers("mcpServers", lambda registered: registered.server(None)),
+                _mcp_servers,
+                lambda registered: registered.server(None),
             ),
-            Part(_at(".codeium", "windsurf/hooks.json"), ".windsurf/hooks.json", _hooks(_flat(_WINDSURF_EVENTS))),
+            Part(_at(".codeium", "windsurf/hooks.json"), ".windsurf/hooks.json", json_hooks, _flat(_WINDSURF_EVENTS)),
         ),
     ),
 }

@@ -25,31 +25,24 @@ _TABLE = re.compile(
 _COMMENTS = re.compile(rf"^(?:{re.escape(_BEGIN)}|{re.escape(_END)})\r?(?:\n|\Z)", re.MULTILINE)
 
 
-class JsonServer:
-    """Puts the MCP server into a JSON file, or takes it out where `server` is None.
+def json_server(text: str, server: Mapping[str, Any] | None, *, name: str, new: Mapping[str, Any] | None = None) -> str:
+    """Return the text of a JSON file with the MCP server in it, or without it where `server` is None.
 
     Args:
-        name: the object of all servers.
+        text: the file's.
         server: how it is started.
+        name: the object of all servers.
         new: what else is put into a file that was not there.
     """
-
-    def __init__(self, name: str, server: Mapping[str, Any] | None, *, new: Mapping[str, Any] | None = None) -> None:
-        self._path = (name, SERVER)
-        self._server = server
-        self._new = new or {}
-
-    def __call__(self, text: str) -> str:
-        found = parse(text).at(self._path) if text.strip() else None
-        if found is not None and found.value == self._server:
-            return text
-        if found is not None and _is_our_server(found.value):
-            text = without(text, self._path)
-        elif found is not None and self._server is not None:
-            raise InvalidInputError(f"it has an entry {'.'.join(self._path)} of its own; remove or rename that first")
-        if self._server is None:
-            return text
-        return with_first(_begun(text, self._new), self._path[:1], SERVER, dict(self._server))
+    path = (name, SERVER)
+    found = parse(text).at(path) if text.strip() else None
+    if found is not None and found.value == server:
+        return text
+    if found is not None and _is_our_server(found.value):
+        text = without(text, path)
+    elif found is not None and server is not None:
+        raise InvalidInputError(f"it has an entry {'.'.join(path)} of its own; remove or rename that first")
+    return text if server is None else with_first(_begun(text, new), path[:1], SERVER, dict(server))
 
 
 def _is_our_server(server: Any) -> bool:
@@ -61,48 +54,40 @@ def _is_our_server(server: Any) -> bool:
     return _OUR_SERVER.search("\0".join(map(str, words))) is not None
 
 
-def _begun(text: str, new: Mapping[str, Any]) -> str:
+def _begun(text: str, new: Mapping[str, Any] | None) -> str:
     """Return the text of a file, of a new one where it has none."""
-    return text if text.strip() else json.dumps(new, indent=2) + "\n"
+    return text if text.strip() else json.dumps(new or {}, indent=2) + "\n"
 
 
-class OwnFile:
-    """Writes a whole file of memorist's, which begins with a comment that says so, or takes it away for None."""
-
-    def __init__(self, text: str | None) -> None:
-        self._text = text
-
-    def __call__(self, text: str) -> str:
-        if MARK in text.partition("\n")[0] or not text.strip():
-            return text if self._text is None and not text.strip() else self._text or ""
-        if self._text is None:
-            return text
-        raise InvalidInputError("it was not written by `memorist install`; remove or rename it first")
+def own_file(text: str, own: str | None) -> str:
+    """Return a whole file of memorist's, which begins with a comment that says so, or "" in its place for None."""
+    if MARK in text.partition("\n")[0] or not text.strip():
+        return text if own is None and not text.strip() else own or ""
+    if own is None:
+        return text
+    raise InvalidInputError("it was not written by `memorist install`; remove or rename it first")
 
 
-class JsonHooks:
-    """Puts hooks into a JSON file, one for each event, in the place of memorist's own; takes these out for {}.
+def json_hooks(
+    text: str, hooks: Mapping[str, Mapping[str, Any]] | None, *, new: Mapping[str, Any] | None = None
+) -> str:
+    """Return the text of a JSON file with hooks in the place of memorist's own, or without these for None.
 
     Args:
-        hooks: the hooks by event.
+        text: the file's.
+        hooks: one for each event.
         new: what else is put into a file that was not there.
     """
-
-    def __init__(self, hooks: Mapping[str, Mapping[str, Any]], *, new: Mapping[str, Any] | None = None) -> None:
-        self._hooks = hooks
-        self._new = new or {}
-
-    def __call__(self, text: str) -> str:
-        if not text.strip() and not self._hooks:
-            return text
-        text = _begun(text, self._new)
-        if dict(_ours(text)) == {event: [hook] for event, hook in self._hooks.items()}:
-            return text
-        while position := _first_of_ours(text):
-            text = without(text, position)
-        for event, hook in reversed([*self._hooks.items()]):
-            text = with_first(text, ("hooks", event), None, hook)
+    if hooks is None and not text.strip():
         return text
+    text, hooks = _begun(text, new), hooks or {}
+    if _ours(text) == {event: [hook] for event, hook in hooks.items()}:
+        return text
+    while position := _first_of_ours(text):
+        text = without(text, position)
+    for event, hook in reversed([*hooks.items()]):
+        text = with_first(text, ("hooks", event), None, hook)
+    return text
 
 
 def _ours(text: str) -> dict[str, list[Any]]:
@@ -141,33 +126,28 @@ def _is_ours(entry: Any) -> bool:
     return isinstance(command, str) and _OURS.search(command) is not None
 
 
-class TomlServer:
-    """Puts the MCP server into a TOML file, as a table between two comments, or takes it out.
+def toml_server(text: str, server: Mapping[str, Any] | None) -> str:
+    """Return the text of a TOML file with the MCP server in it, as a table between two comments, or without for None.
 
     Codex moves the comments when it writes its file, or drops them, so the table is found by its name.
     """
-
-    def __init__(self, server: Mapping[str, Any] | None) -> None:
-        self._server = server
-
-    def __call__(self, text: str) -> str:
-        rest, servers = _apart(text)
-        found = servers.pop(SERVER, None)
-        if found is None or _BEGIN in text or _is_our_server(found):
-            if self._server is not None and isinstance(found, dict) and found.items() >= self._server.items():
-                return text
-            text = _COMMENTS.sub("", _TABLE.sub("", text))
-            if _apart(text) != (rest, servers):
-                raise InvalidInputError("its table mcp_servers.memorist is not as it was written; remove that first")
-        elif self._server is not None:
-            raise InvalidInputError("it has a table mcp_servers.memorist of its own; remove that first")
-        if self._server is None:
+    rest, servers = _apart(text)
+    found = servers.pop(SERVER, None)
+    if found is None or _BEGIN in text or _is_our_server(found):
+        if server is not None and isinstance(found, dict) and found.items() >= server.items():
             return text
-        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        text = text + gap + _toml_block(self._server)
-        if _apart(text) != (rest, {**servers, SERVER: dict(self._server)}):
-            raise InvalidInputError("a table at its end would change what it says before")
+        text = _COMMENTS.sub("", _TABLE.sub("", text))
+        if _apart(text) != (rest, servers):
+            raise InvalidInputError("its table mcp_servers.memorist is not as it was written; remove that first")
+    elif server is not None:
+        raise InvalidInputError("it has a table mcp_servers.memorist of its own; remove that first")
+    if server is None:
         return text
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    text = text + gap + _toml_block(server)
+    if _apart(text) != (rest, {**servers, SERVER: dict(server)}):
+        raise InvalidInputError("a table at its end would change what it says before")
+    return text
 
 
 def _apart(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
