@@ -10,7 +10,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, TextIO, TypeAlias, TypeVar, cast
@@ -67,17 +67,17 @@ class Source:
         self.name = os.fspath(path)
         self.asked = False
         """Whether the caller named a format."""
-        self._zips: list[zipfile.ZipFile | BinaryIO] = []
-        self._copy: Held | None = None
+        self._opened = ExitStack()
+        self._is_copy = self.name == "-"
         self._follows = follow_links
         self.links: list[str] = []
         """The links that lead out of the folder and were not followed."""
         self._kept: dict[object, Any] = {}
-        if self.name == "-":
-            self.name = "standard input"
-            self._copy = Held()
-            shutil.copyfileobj(sys.stdin.buffer, self._copy.file)
-            held = {self.name: self._copy}
+        if self._is_copy:
+            self.name, copy = "standard input", Held()
+            self._opened.callback(copy.close)
+            shutil.copyfileobj(sys.stdin.buffer, copy.file)
+            held = {self.name: copy}
         self.name = name or self.name
         try:
             self.parts = self._found(expanded(path)) if held is None else self._in_hand(held)
@@ -92,9 +92,7 @@ class Source:
 
     def close(self) -> None:
         """Close zips and remove the copy of the standard input."""
-        for each in (*reversed(self._zips), self._copy):
-            if each is not None:
-                each.close()
+        self._opened.close()
 
     @property
     def title(self) -> str:
@@ -105,7 +103,7 @@ class Source:
     @property
     def is_copy(self) -> bool:
         """Whether it is a copy of the standard input."""
-        return self._copy is not None
+        return self._is_copy
 
     def part(self, name: str) -> Part | None:
         """Return the part with this name, or None."""
@@ -163,14 +161,14 @@ class Source:
         return [Part(self, name, file.stat().st_size, file)]
 
     def _zipped(self, stream: BinaryIO, prefix: str) -> list[Part]:
-        self._zips.append(stream)
+        self._opened.enter_context(stream)
         try:
             archive = zipfile.ZipFile(stream)
             if sum(each.compress_size for each in archive.infolist()) > stream.seek(0, 2):
                 raise zipfile.BadZipFile("its files overlap")
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise FormatError(f"{self.name} is a damaged zip: {error}") from error
-        self._zips.append(archive)
+        self._opened.enter_context(archive)
         infos = sorted((each for each in archive.infolist() if not each.is_dir()), key=lambda each: each.filename)
         return [
             Part(self, prefix + each.filename, each.file_size, (archive, each))
