@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from socket import socket
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
@@ -66,7 +66,7 @@ async def serve(
         ),
     ] = (),
     log_format: Annotated[
-        str | None,
+        Literal["text", "json"] | None,
         Option(
             envvar="MEMORIST_LOG_FORMAT",
             help="text or json: write a line to stderr for each request. Without it, only what goes wrong is written.",
@@ -97,15 +97,13 @@ async def serve(
     from memorist.serve.auth import Tokens
     from memorist.serve.counts import Counts, shared_file
     from memorist.serve.limits import MIB
-    from memorist.serve.observability import LogFormat, Observer, start_logging
+    from memorist.serve.observability import Observer, start_logging
     from memorist.serve.quotas import Quotas, parse_limits
     from memorist.serve.running import Server, bind, check_open, url_of
     from memorist.serve.workers import READY, end_with_parent, supervise
 
     options: Options = context.obj
-    if log_format not in (None, "text", "json"):
-        raise InvalidInputError(f"--log-format is text or json, not {log_format!r}")
-    start_logging(cast(LogFormat | None, log_format))
+    start_logging(log_format)
     settings = options.settings().with_given(keep_traces=keep_traces, confirm=confirm or None)
     url, quotas = settings.url, Quotas(parse_limits(limit), counts=Counts(counts))
     alone = workers == 1 or inherited is not None
