@@ -94,6 +94,22 @@ def blocks_text(content: Any) -> str:
     return "\n".join(filter(None, map(blocks_text, blocks)))
 
 
+def groups(lines: Iterable[tuple[int, str]], begins: Callable[[str], bool]) -> Iterator[tuple[int, list[str]]]:
+    """Yield lines in groups, each with the number of its first, which begins it; those before any, one by one."""
+    group, first = list[str](), 0
+    for number, line in lines:
+        if begins(line):
+            if group:
+                yield first, group
+            group, first = [line], number
+        elif group:
+            group.append(line)
+        else:
+            yield number, [line]
+    if group:
+        yield first, group
+
+
 def branch(parents: Mapping[str, Any], current: Any) -> list[str]:
     """Return the names from the root of a tree to a node, given the parent of each; a loop of parents ends."""
     found: dict[str, None] = {}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import groups
 from memorist.imports.sources import Part
 
 _TIME = r"[A-Z][a-z]{2} \d\d, \d{4} {1,2}\d{1,2}:\d\d:\d\d [AP]M"
@@ -32,14 +33,8 @@ def recognise(part: Part) -> bool:
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     """Yield what was said; no reactions, no announcements, no attachments without words."""
-    block: list[str] = []
-    begun = 0
-    for number, line in part.lines():
-        if _begins(line):
-            yield from _message(part, begun, block)
-            block, begun = [], number
-        block.append(line)
-    yield from _message(part, begun, block)
+    for number, block in groups(part.lines(), _begins):
+        yield from _message(part, number, block)
 
 
 def _begins(line: str) -> bool:
@@ -47,7 +42,7 @@ def _begins(line: str) -> bool:
 
 
 def _message(part: Part, begun: int, block: Sequence[str]) -> Iterator[Item]:
-    header = _HEADER.fullmatch(block[0]) if block else None
+    header = _HEADER.fullmatch(block[0])
     if header is None or len(block) < 2:
         return
     kept, files = list[str](), list[str]()

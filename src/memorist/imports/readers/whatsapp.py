@@ -6,11 +6,11 @@ which the month is decided over the whole file.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 from memorist.imports.dates import Numbers, order_of
 from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.readers.common import groups
 from memorist.imports.sources import Part
 
 _HEADER = re.compile(
@@ -44,13 +44,6 @@ _LONGEST_NAME = 255
 _LONGEST_HEADER = 100
 
 
-@dataclass(slots=True)
-class _Message:
-    line: int
-    header: re.Match[str]
-    text: list[str]
-
-
 def recognise(part: Part) -> bool:
     """Whether messages begin in a text file as WhatsApp writes them."""
     if part.pure.suffix.lower() != ".txt" and part.pure.suffix:
@@ -65,20 +58,21 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     """Yield what was said; no lines of the system, no placeholders for media, nothing deleted."""
     order = _order(part)
     conversation = conversation_of(part)
-    for message in _messages(part):
-        if isinstance(message, Bad):
-            yield message
+    for number, lines in groups(part.lines(), lambda line: _header(line) is not None):
+        where, header = f"line {number}", _header(lines[0])
+        if header is None:
+            if lines[0].strip():
+                yield Bad(where, "no message has begun yet")
             continue
-        where = f"line {message.line}"
         try:
-            when = _moment(message.header, order)
+            when = _moment(header, order)
         except ValueError as error:
-            yield Bad(where, f"{message.header[0].strip(' -')} is not a date and time here: {error}")
+            yield Bad(where, f"{header[0].strip(' -')} is not a date and time here: {error}")
             continue
-        speaker, _, first = message.text[0].partition(": ")
+        speaker, _, first = _behind(lines[0], header).partition(": ")
         speaker = _plain(speaker).removeprefix("~").strip()
         by_the_app = first.lstrip(" ").startswith(_BY_THE_APP)
-        text, attached = _said("\n".join([first, *message.text[1:]]).translate(_MARKS).strip())
+        text, attached = _said("\n".join([first, *lines[1:]]).translate(_MARKS).strip())
         if not first or _NO_NAME.search(speaker) or (by_the_app and not attached and "http" not in text):
             continue
         metadata = {"attachment": attached}
@@ -95,21 +89,8 @@ def conversation_of(part: Part) -> str:
     return found["name"] if found else name
 
 
-def _messages(part: Part) -> Iterator[_Message | Bad]:
-    """Yield each message with its header and its lines, those after the first included."""
-    message: _Message | None = None
-    for number, line in part.lines():
-        header = _HEADER.match(_plain(line[:_LONGEST_HEADER]))
-        if header is not None:
-            if message is not None:
-                yield message
-            message = _Message(number, header, [_behind(line, header)])
-        elif message is not None:
-            message.text.append(line)
-        elif line.strip():
-            yield Bad(f"line {number}", "no message has begun yet")
-    if message is not None:
-        yield message
+def _header(line: str) -> re.Match[str] | None:
+    return _HEADER.match(_plain(line[:_LONGEST_HEADER]))
 
 
 def _behind(line: str, header: re.Match[str]) -> str:
@@ -148,7 +129,7 @@ def _order(part: Part) -> str:
     dates: dict[Numbers, None] = {}
     american = False
     for _, line in part.lines():
-        if (header := _HEADER.match(_plain(line[:_LONGEST_HEADER]))) is not None:
+        if (header := _header(line)) is not None:
             dates[_numbers(header)] = None
             american = american or (_half(header) is not None and "/" in header[0] and len(header["three"]) == 2)
     return order_of(dates, american=american)
