@@ -301,7 +301,6 @@ SAFE: Mapping[str, str] = {
     "system/platforms.py": "folders, and on Windows a file that is nothing but a lock",
     "system/writing.py": "a temporary file that it has just made",
     "cli/__init__.py": "/dev/null in the place of a closed stream",
-    "cli/key.py": "a new file",
     "cli/servers.py": "a file of its own in the state folder",
     "cli/hooks/run.py": "a log of its own in the state folder",
     "cli/writing.py": "a new file",

@@ -13,7 +13,7 @@ import click
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
 from memorist.cli.progress import records_bar, spinner
-from memorist.cli.running import EXIT_BAD_LINES, EXIT_INTERRUPTED, confirm, opened, run
+from memorist.cli.running import EXIT_BAD_LINES, EXIT_INTERRUPTED, confirm, given, opened, run
 from memorist.cli.showing import clean, counted, print_bad, print_json, print_table
 from memorist.errors import InvalidInputError
 from memorist.system.places import expanded
@@ -65,8 +65,7 @@ def import_(
     """
     from memorist.imports import Options
 
-    named = {"text": text, "time": when, "speaker": speaker, "conversation": session, "id": id}
-    columns = {name: column for name, column in named.items() if column is not None}
+    columns = given(text=text, time=when, speaker=speaker, conversation=session, id=id)
     try:
         known = None if zone is None else ZoneInfo(zone)
     except (LookupError, ValueError, OSError) as error:

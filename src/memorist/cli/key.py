@@ -1,7 +1,6 @@
 """Commands on the key that encrypts a memory's file: make one, and give the file another."""
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,8 @@ import click
 
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.running import check_exists
-from memorist.errors import InvalidInputError, StoreUnavailableError, path_taken
+from memorist.errors import InvalidInputError, StoreUnavailableError
+from memorist.system.writing import new_file
 
 _PLAIN = "none"
 
@@ -30,12 +30,10 @@ async def new(
         click.echo(new_key())
         return
     try:
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as target:
-            target.write(f"{new_key()}\n")
-    except FileExistsError as error:
-        raise path_taken(file) from error
+        with new_file(file) as target:
+            target.write(f"{new_key()}\n".encode())
     except OSError as error:
-        raise StoreUnavailableError(f"the key's file cannot be made: {error}") from error
+        raise StoreUnavailableError(f"the key's file {file} cannot be made: {error.strerror or error}") from error
     click.echo(f"Use it with: MEMORIST_KEY_FROM=file:{file.absolute()}")
 
 

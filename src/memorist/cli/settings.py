@@ -9,7 +9,7 @@ import click
 
 from memorist.cli.declaring import command
 from memorist.cli.options import AsJson
-from memorist.cli.running import Options
+from memorist.cli.running import Options, given
 from memorist.cli.showing import clean, print_json, print_table, shown_url
 from memorist.errors import InvalidInputError
 from memorist.system.variables import PREFIX
@@ -66,12 +66,11 @@ def _layers(context: click.Context, options: Options) -> Iterator[tuple[str, Any
 
     settings = options.settings()
     of_tenant = context.find_root().get_parameter_source("tenant")
-    flags = {"db": options.db, "embedder": options.embedder}
-    if of_tenant is not None and of_tenant.name == "COMMANDLINE":
-        flags["tenant"] = options.tenant
+    named = of_tenant is not None and of_tenant.name == "COMMANDLINE"
+    tenant = options.tenant if named else None
     variables = {name: os.environ.get(PREFIX + name.upper(), "") for name in COMMAND_NAMES}
     said: dict[str, Mapping[str, Any]] = {
-        "flag": {name: value for name, value in flags.items() if value is not None},
+        "flag": given(db=options.db, embedder=options.embedder, tenant=tenant),
         "environment": from_environment(os.environ) | {name: text for name, text in variables.items() if text},
         "file": from_file(options.file) | file_options(options.file),
     }

@@ -82,8 +82,7 @@ def hook(
     """
     from memorist.cli.hooks.run import run as answer
 
-    given = {"--user": user, "--tenant": tenant, "--db": db}
-    answer([event, *(part for name, value in given.items() if value is not None for part in (name, value))])
+    answer([event, *Registered(user=user, tenant=tenant, db=db).options()])
 
 
 def _registered(options: Options, user: str | None, *, shared: bool) -> Registered:
