@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -63,7 +63,7 @@ def import_(
     interrupted, or import a newer export of the same account. Records edited since are revised. Parts that cannot
     be read are left out, counted and listed, and then the exit code is 3.
     """
-    from memorist.imports import Options
+    from memorist.imports import Options, Source
 
     columns = given(text=text, time=when, speaker=speaker, conversation=session, id=id)
     try:
@@ -71,22 +71,13 @@ def import_(
     except (LookupError, ValueError, OSError) as error:
         told = f"there is no zone {zone!r}; write one such as Europe/Oslo"
         raise click.BadParameter(told, param_hint="--zone") from error
-    options = Options(me=me, zone=known, columns=columns)
-    reports = [
-        _import(
-            context,
-            path,
-            user,
-            format,
-            options,
-            follow_links=follow_links,
-            embed=embed,
-            yes=yes,
-            dry_run=dry_run,
-            json=json,
-        )
-        for path in paths
-    ]
+    options, loading = Options(me=me, zone=known, columns=columns), _Loading(context, user, format, json, embed)
+    reports = []
+    for path in paths:
+        with nullcontext() if path == "-" else spinner(f"Looking for the files of {clean(path)}"):
+            source = Source(path, follow_links=follow_links)
+        with source:
+            reports.append(_import(source, options, loading, yes=yes, dry_run=dry_run))
     if json:
         print_json(reports)
     if any(report["bad"] for report in reports):
@@ -115,7 +106,7 @@ def load(
     if file != "-" and expanded(file).is_dir():
         raise InvalidInputError(f"cannot read {file}: it is a folder; memorist import reads folders")
     with Source(file) as source:
-        report = _stored(context, user, source, "memorist", Options(), trusted=True, json=json)
+        report = _Loading(context, user, "memorist", json, trusted=True).store(source, Options())
     if json:
         print_json(report)
     elif report["added"]:
@@ -125,92 +116,76 @@ def load(
 
 
 def _import(
-    context: click.Context,
-    path: str,
-    user: str | None,
-    format: str | None,
-    options: "Options",
-    *,
-    follow_links: bool,
-    embed: "Embed",
-    yes: bool,
-    dry_run: bool,
-    json: bool,
+    source: "Source", options: "Options", loading: "_Loading", *, yes: bool, dry_run: bool
 ) -> Mapping[str, Any]:
     """Show what one source holds, store it if that is wanted, and return the report as JSON."""
-    from memorist.imports import Source
-
-    with nullcontext() if path == "-" else spinner(f"Looking for the files of {clean(path)}"):
-        source = Source(path, follow_links=follow_links)
-    with source:
-        answered, found = _looked(source, format, options)
-        if not json:
-            _show(source.name, found, answered)
-        times = {name: None if (at := getattr(found, name)) is None else at.isoformat() for name in ("first", "last")}
-        talks = {"mine": {name or "": me for name, me in found.mine.items()}, "unsettled": [*found.unsettled]}
-        plain = {**asdict(found), **times, **talks}
-        if dry_run:
-            return {"found": plain, "bad": found.bad}
-        mine = dict(found.mine)
-        if found.unsettled and not yes and not json and sys.stdin.isatty():
-            names = click.prompt("Which of these are you? (names, with commas; Enter for none)", "", show_default=False)
-            for me in filter(None, map(str.strip, names.split(","))):
-                mine |= {talk: me for talk, speakers in found.unsettled.items() if me in speakers}
-        if not yes and (found.messages or found.notes):
-            confirm("Import this?")
-        final = replace(answered, me=mine or None)
-        total = found.messages + found.notes + found.bad
-        return {"found": plain, **_stored(context, user, source, format, final, embed=embed, total=total, json=json)}
+    answered, found = _looked(source, loading.format, options)
+    if not loading.json:
+        _show(source.name, found, answered)
+    times = {name: None if (at := getattr(found, name)) is None else at.isoformat() for name in ("first", "last")}
+    talks = {"mine": {name or "": me for name, me in found.mine.items()}, "unsettled": [*found.unsettled]}
+    plain = {**asdict(found), **times, **talks}
+    if dry_run:
+        return {"found": plain, "bad": found.bad}
+    mine = dict(found.mine)
+    if found.unsettled and not yes and not loading.json and sys.stdin.isatty():
+        names = click.prompt("Which of these are you? (names, with commas; Enter for none)", "", show_default=False)
+        for me in filter(None, map(str.strip, names.split(","))):
+            mine |= {talk: me for talk, speakers in found.unsettled.items() if me in speakers}
+    if not yes and (found.messages or found.notes):
+        confirm("Import this?")
+    total = found.messages + found.notes + found.bad
+    return {"found": plain, **loading.store(source, replace(answered, me=mine or None), total)}
 
 
-def _stored(
-    context: click.Context,
-    user: str | None,
-    source: "Source",
-    format: str | None,
-    options: "Options",
-    *,
-    trusted: bool = False,
-    embed: "Embed" = "now",
-    total: int | None = None,
-    json: bool,
-) -> dict[str, Any]:
-    """Store what a source holds, tell how that went, and return the report as JSON."""
-    from memorist.imports import load
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """How a command stores its sources: where to, in which format, and how it tells of that."""
 
-    done = 0
+    context: click.Context
+    user: str | None
+    format: str | None
+    json: bool
+    embed: "Embed" = "now"
+    trusted: bool = False
 
-    async def work() -> "ImportReport":
-        async with opened(context, user, new=True) as memory:
-            with records_bar(f"{'Loading' if trusted else 'Importing'} {clean(source.name)}") as bar:
+    def store(self, source: "Source", options: "Options", total: int | None = None) -> dict[str, Any]:
+        """Store what a source holds, tell how that went, and return the report as JSON."""
+        from memorist.imports import load
 
-                def show(number: int) -> None:
-                    nonlocal done
-                    done = number
-                    if bar is not None:
-                        bar(number, total)
+        trusted, embed, done = self.trusted, self.embed, 0
 
-                return await load(
-                    memory, source, format=format, options=options, trusted=trusted, embed=embed, progress=show
-                )
+        async def work() -> "ImportReport":
+            async with opened(self.context, self.user, new=True) as memory:
+                with records_bar(f"{'Loading' if trusted else 'Importing'} {clean(source.name)}") as bar:
 
-    begun = time.perf_counter()
-    try:
-        report = run(work)
-    except click.exceptions.Exit as ended:
-        if ended.exit_code == EXIT_INTERRUPTED:
-            of_all = f" of {total:,}" if total else ""
-            click.echo(f"{done:,}{of_all} are stored; the same command goes on from there", err=True)
-        raise
-    if not json:
-        revised = f"{report.revised:,} revised, " if report.revised else ""
-        bad = counted(report.failed, "bad line" if trusted else "bad part")
-        counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {bad}"
-        click.echo(f"{counts} ({time.perf_counter() - begun:.1f} s)")
-        print_bad(map(str, report.bad), report.failed)
-        if embed == "later" and report.added:
-            click.echo("Words find them now; memorist reindex --missing, or a server, has them found by meaning")
-    return asdict(report)
+                    def show(number: int) -> None:
+                        nonlocal done
+                        done = number
+                        if bar is not None:
+                            bar(number, total)
+
+                    return await load(
+                        memory, source, format=self.format, options=options, trusted=trusted, embed=embed, progress=show
+                    )
+
+        begun = time.perf_counter()
+        try:
+            report = run(work)
+        except click.exceptions.Exit as ended:
+            if ended.exit_code == EXIT_INTERRUPTED:
+                of_all = f" of {total:,}" if total else ""
+                click.echo(f"{done:,}{of_all} are stored; the same command goes on from there", err=True)
+            raise
+        if not self.json:
+            revised = f"{report.revised:,} revised, " if report.revised else ""
+            bad = counted(report.failed, "bad line" if trusted else "bad part")
+            counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {bad}"
+            click.echo(f"{counts} ({time.perf_counter() - begun:.1f} s)")
+            print_bad(map(str, report.bad), report.failed)
+            if embed == "later" and report.added:
+                click.echo("Words find them now; memorist reindex --missing, or a server, has them found by meaning")
+        return asdict(report)
 
 
 def _looked(source: "Source", format: str | None, options: "Options") -> "tuple[Options, Survey]":
