@@ -18,6 +18,7 @@ from typing import Any
 
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError, shown
 from memorist.memory import Memory
+from memorist.operations.arguments import one_of
 from memorist.records.record import Kind, Record
 from memorist.records.scope import DEFAULT_TENANT, INBOX_PREFIX, SERVER_TENANT, TRACES_PREFIX, Scope
 from memorist.records.times import TimeLike, iso, parse_expiry, parse_time
@@ -169,9 +170,8 @@ class Tokens:
             InvalidInputError: an argument is wrong.
             ConflictError: the name is taken.
         """
-        if right not in [*Right]:
-            raise InvalidInputError(f"unknown right {shown(right)}; there are: {', '.join(Right)}")
-        grant = Grant(name=name, tenant=tenant, user=user, right=Right(right), limits=limits or {})
+        granted = Right(one_of(*Right)("right", right))
+        grant = Grant(name=name, tenant=tenant, user=user, right=granted, limits=limits or {})
         if not isinstance(name, str) or not name.strip() or len(name) > 100:
             raise InvalidInputError("a token's name must be a text of 1 to 100 characters")
         if tenant is None and user is not None:

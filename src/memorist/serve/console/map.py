@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from starlette.responses import Response
 
-from memorist.errors import InvalidInputError, shown
 from memorist.memory import Memory
+from memorist.operations.arguments import one_of
 from memorist.records.record import Record
 from memorist.records.times import local
 from memorist.serve.console.groups import Group, Layout, lay_out, names_of
@@ -48,9 +48,7 @@ class Mapped:
 async def draw(visit: Visit) -> Response:
     """Draw the map: as dots for a script or for few records, else as the density of each place."""
     memory, everyone = visit.memory, visit.everyone
-    colour = visit.value("colour") or "kind"
-    if colour not in _COLOURS:
-        raise InvalidInputError(f"colour is one of {', '.join(_COLOURS)}, not {shown(colour)}")
+    colour = one_of(*_COLOURS)("colour", visit.value("colour") or "kind")
     records, vectors = await _read(memory, everyone=everyone)
     question = visit.value("q") or ""
     hits = await memory.recall(question, limit=_FOUND) if question and not everyone else []
@@ -133,10 +131,7 @@ def _coloured(records: Sequence[Mapped], colour: str, visit: Visit) -> tuple[lis
     """Return the style of each record, and the legend: style, name and number."""
     if colour == "time":
         return _shaded(records, visit)
-    values = [
-        (each.kind if colour == "kind" else each.user if colour == "user" else each.session) or "none"
-        for each in records
-    ]
+    values = [getattr(each, colour) or "none" for each in records]
     counts = Counter(values)
     if colour == "kind":
         return values, [(name, name, number) for name, number in counts.most_common()]

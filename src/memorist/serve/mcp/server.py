@@ -64,12 +64,9 @@ def create_server(
     async def called(access: Access, params: CallToolRequestParams) -> CallToolResult:
         return await call_tool(access, params, tools)
 
-    core = tools == "core"
-    prompts: dict[str, Any] = (
-        {}
-        if core
-        else {"on_list_prompts": answering(prompt.list_prompts), "on_get_prompt": answering(prompt.get_prompt)}
-    )
+    core, prompts = tools == "core", dict[str, Any]()
+    if not core:
+        prompts = {"on_list_prompts": answering(prompt.list_prompts), "on_get_prompt": answering(prompt.get_prompt)}
     server: Server[Any] = Server(
         "memorist",
         title="Memorist",

@@ -8,11 +8,12 @@ from memorist.agents.excerpts import MOST_RESULTS, MOST_TOKENS, check_most, mark
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.kinds.common import RecordFields
 from memorist.memory import Memory
+from memorist.operations.arguments import whole
 from memorist.records.origins import Trust
 from memorist.records.record import Clearable, Kind, Record
 from memorist.serve.auth import Right
 from memorist.serve.mcp import shapes
-from memorist.serve.mcp.shapes import LONG, changes_of, context_of, hits_of, record_of, records_of
+from memorist.serve.mcp.shapes import changes_of, context_of, hits_of, record_of, records_of
 
 Answer = dict[str, Any]
 Recallable = Literal["note", "fact", "experience", "episode", "message", "tool_use"]
@@ -241,12 +242,10 @@ class MemoryTools:
             field: the field to read on in.
             offset: where to go on: the `to` of the part before.
         """
-        if field not in LONG or offset < 0:
-            raise InvalidInputError(f"field is one of {', '.join(LONG)}, and offset a number of 0 or more")
         record = await self._memory.get(id)
         if record is None:
             raise NotFoundError(f"there is no record {shown(id)} in this scope")
-        return record_of(record, field=field, offset=offset)
+        return record_of(record, field=field, offset=whole("offset", offset))
 
     async def update_memory(
         self,
