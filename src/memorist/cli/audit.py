@@ -31,9 +31,7 @@ def audit() -> None:
 
 
 @audit.subcommand()
-async def on(
-    context: click.Context, reads: Annotated[bool, Option("--reads", help="Log every read too.")] = False
-) -> None:
+async def on(context: click.Context, reads: Annotated[bool, Option(help="Log every read too.")] = False) -> None:
     """Log every change from now on, whichever program makes it."""
     await _switch(context, "reads" if reads else "changes")
 
@@ -86,9 +84,7 @@ def caller_of(said: Mapping[str, Any]) -> str:
 async def export(
     context: click.Context,
     file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
-    checkpoint: Annotated[
-        bool, Option("--checkpoint", help="Only the signed end of the log: one line, to be kept elsewhere.")
-    ] = False,
+    checkpoint: Annotated[bool, Option(help="Only the signed end of the log: one line, to be kept elsewhere.")] = False,
 ) -> None:
     """Write the log as lines of JSON, and in the last line a signed checkpoint."""
     async with opened(context) as memory:
@@ -114,7 +110,7 @@ async def verify(
         tuple[str, ...], Argument(metavar="FILE", help="Exports or checkpoints of this log, older ones too.")
     ] = (),
     key: Key = None,
-    only_files: Annotated[bool, Option("--only-files", help="Read the exports alone, not the database.")] = False,
+    only_files: Annotated[bool, Option(help="Read the exports alone, not the database.")] = False,
     json: AsJson = False,
 ) -> None:
     """Check that no entry was changed, added or removed. A missing end is found by comparing with a checkpoint."""

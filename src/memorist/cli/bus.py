@@ -23,7 +23,7 @@ async def local2(
         str, Option(metavar="URL", help="The NATS server; several with commas between.")
     ] = "nats://127.0.0.1:4222",
     dual_mode: Annotated[
-        bool, Option("--dual-mode", help="Offer the two older tools instead of the four with one purpose each.")
+        bool, Option(help="Offer the two older tools instead of the four with one purpose each.")
     ] = False,
     user: User = None,
 ) -> None:

@@ -38,7 +38,7 @@ async def digest(
         Path | None, Option(metavar="FOLDER", envvar="MEMORIST_PROMPTS", help="Prompts of your own.")
     ] = None,
     language: Annotated[str | None, Option(help="The language of the facts; by default the messages'.")] = None,
-    again: Annotated[bool, Option("--again", help="Also retry messages for which no answer was usable.")] = False,
+    again: Annotated[bool, Option(help="Also retry messages for which no answer was usable.")] = False,
     batch: Annotated[int, Option(help="Most messages in one call.", min=1)] = 20,
     concurrency: Annotated[int, Option(help="Most calls at once.", min=1)] = 4,
     timeout: Annotated[float, Option(help="Seconds for one call.", min=0.1)] = 60.0,

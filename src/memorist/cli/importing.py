@@ -41,15 +41,13 @@ def import_(
         str | None,
         Option(metavar="ZONE", help="The zone of times that name none: Europe/Oslo. By default this machine's."),
     ] = None,
-    follow_links: Annotated[
-        bool, Option("--follow-links", help="Read also what links in a folder lead to outside of it.")
-    ] = False,
+    follow_links: Annotated[bool, Option(help="Read also what links in a folder lead to outside of it.")] = False,
     embed: Annotated[
         Literal["now", "later"],
         Option(help="later: store at once, and have a server or `memorist reindex --missing` embed it."),
     ] = "now",
     yes: Annotated[bool, Option("--yes", "-y", help="Import without asking.")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be imported, and store nothing.")] = False,
+    dry_run: Annotated[bool, Option(help="Show what would be imported, and store nothing.")] = False,
     text: Column = None,
     when: Annotated[str | None, Option("--time", metavar="COLUMN", help="A table's column.")] = None,
     speaker: Column = None,

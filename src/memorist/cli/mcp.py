@@ -27,21 +27,17 @@ async def mcp(
             help="Serve a coding agent: the label --agent is this folder's project, --user your own name unless given.",
         ),
     ] = None,
-    read_only: Annotated[bool, Option("--read-only", help="Offer only the tools that change nothing.")] = False,
-    confirm: Annotated[
-        bool, Option("--confirm", help="Let what would be changed wait in the inbox for the user's yes.")
-    ] = False,
+    read_only: Annotated[bool, Option(help="Offer only the tools that change nothing.")] = False,
+    confirm: Annotated[bool, Option(help="Let what would be changed wait in the inbox for the user's yes.")] = False,
     tools: Tools = "core",
-    http: Annotated[bool, Option("--http", help="Serve by HTTP, not over the standard streams.")] = False,
+    http: Annotated[bool, Option(help="Serve by HTTP, not over the standard streams.")] = False,
     host: Annotated[str, Option(help="With --http: the address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")] = 8766,
     allow_host: Annotated[
         tuple[str, ...],
         Option(metavar="NAME", help="With --http: a name that clients call this server by. Repeatable."),
     ] = (),
-    require_token: Annotated[
-        bool, Option("--require-token", help="With --http: ask callers on this machine for a token too.")
-    ] = False,
+    require_token: Annotated[bool, Option(help="With --http: ask callers on this machine for a token too.")] = False,
 ) -> None:
     """Serve this memory to MCP clients: over the standard streams, or by HTTP.
 

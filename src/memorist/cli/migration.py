@@ -26,7 +26,7 @@ def migrate(
     context: click.Context,
     source: Annotated[str, Argument(metavar="SOURCE", help="The store to copy from: a file or a URL.")],
     target: Annotated[str, Argument(metavar="TARGET", help="The store to copy to: a file or a URL.")],
-    dry_run: Annotated[bool, Option("--dry-run", help="Only tell what would be copied.")] = False,
+    dry_run: Annotated[bool, Option(help="Only tell what would be copied.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:

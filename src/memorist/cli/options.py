@@ -21,13 +21,11 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
-AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
+AsJson: TypeAlias = Annotated[bool, Option(help="Print JSON, for programs.")]
 Cue: TypeAlias = Annotated[
     str | None, Option(help="The text that recall matches instead of the content: a question, a situation.")
 ]
-Expires: TypeAlias = Annotated[
-    str | None, Option("--expires", metavar="WHEN", help="When it expires: 90d, 12h, or a date.")
-]
+Expires: TypeAlias = Annotated[str | None, Option(metavar="WHEN", help="When it expires: 90d, 12h, or a date.")]
 Id: TypeAlias = Annotated[str, Argument(metavar="ID", help="The id of a memory.")]
 Limit: TypeAlias = Annotated[int, Option("--limit", "-n", min=1, help="How many at most.")]
 Metadata: TypeAlias = Annotated[
@@ -45,12 +43,12 @@ User: TypeAlias = Annotated[
 
 # What narrows.
 AsOf: TypeAlias = Annotated[str | None, Option(help="As of this time: the facts that held then.")]
-Everyone: TypeAlias = Annotated[bool, Option("--everyone", help="All users of the tenant.")]
+Everyone: TypeAlias = Annotated[bool, Option(help="All users of the tenant.")]
 OneKind: TypeAlias = Annotated[Kind, Option("--kind", "-k", help="What it is.")]
 Session: TypeAlias = Annotated[str | None, Option("--session", "-s", help="Only this conversation.")]
-Shared: TypeAlias = Annotated[bool, Option("--shared", help="Also what all users share.")]
+Shared: TypeAlias = Annotated[bool, Option(help="Also what all users share.")]
 Since: TypeAlias = Annotated[str | None, Option(help="Only from this time on: 2024-05-01, 7d or '7 days ago'.")]
-Superseded: TypeAlias = Annotated[bool, Option("--superseded", help="Superseded memories too.")]
+Superseded: TypeAlias = Annotated[bool, Option(help="Superseded memories too.")]
 Until: TypeAlias = Annotated[str | None, Option(help="Only before this time, written in the same way.")]
 
 
@@ -69,9 +67,7 @@ class Narrowing(TypedDict, total=False):
     verified: Annotated[
         bool | None, Option("--verified/--unverified", help="Only what someone has checked, or has not.")
     ]
-    from_source: Annotated[
-        str | None, Option("--from-source", metavar="SOURCE", help="Only of this source: import, import:slack.")
-    ]
+    from_source: Annotated[str | None, Option(metavar="SOURCE", help="Only of this source: import, import:slack.")]
     min_trust: Annotated[
-        Trust | None, Option("--min-trust", help="Only what is trusted at least so much, by the rules of the settings.")
+        Trust | None, Option(help="Only what is trusted at least so much, by the rules of the settings.")
     ]

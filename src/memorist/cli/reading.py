@@ -40,7 +40,7 @@ def recall(
     now: Annotated[
         str | None, Option(help="The time of the question, from which “last week” in it is counted.")
     ] = None,
-    explain: Annotated[bool, Option("--explain", help="Show what each part of the ranking gave.")] = False,
+    explain: Annotated[bool, Option(help="Show what each part of the ranking gave.")] = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
@@ -64,7 +64,7 @@ def context(
     ] = (),
     as_of: AsOf = None,
     shared: Shared = False,
-    explain: Annotated[bool, Option("--explain", help="Show which memories it tells, and why.")] = False,
+    explain: Annotated[bool, Option(help="Show which memories it tells, and why.")] = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:

@@ -37,13 +37,10 @@ async def serve(
     context: click.Context,
     host: Annotated[str, Option(envvar="MEMORIST_HOST", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Option(envvar="MEMORIST_PORT", min=0, max=65535, help="0 takes a free one.")] = 8765,
-    require_token: Annotated[
-        bool, Option("--require-token", help="Ask for a token on this machine's own addresses too.")
-    ] = False,
+    require_token: Annotated[bool, Option(help="Ask for a token on this machine's own addresses too.")] = False,
     concurrency: Annotated[int, Option(min=1, help="Most requests at once.")] = 256,
-    body_mib: Annotated[int, Option("--body-mib", min=1, help="Largest body of a request, in MiB.")] = 10,
-    load_mib: Annotated[int, Option("--load-mib", min=1, help="Most that a load or an import may hold, in MiB.")] = 10
-    * 1024,
+    body_mib: Annotated[int, Option(min=1, help="Largest body of a request, in MiB.")] = 10,
+    load_mib: Annotated[int, Option(min=1, help="Most that a load or an import may hold, in MiB.")] = 10 * 1024,
     timeout: Annotated[float, Option(min=0.1, help="Longest time of a request, in seconds.")] = 60.0,
     tools: Tools = "core",
     keep_traces: Annotated[
@@ -55,7 +52,7 @@ async def serve(
     ] = None,
     confirm: Annotated[
         bool,
-        Option("--confirm", help="Let what agents ask for by their tools wait in the inbox for the user's yes."),
+        Option(help="Let what agents ask for by their tools wait in the inbox for the user's yes."),
     ] = False,
     trust_proxy: Annotated[
         tuple[str, ...],
@@ -72,9 +69,7 @@ async def serve(
             help="text or json: write a line to stderr for each request. Without it, only what goes wrong is written.",
         ),
     ] = None,
-    log_names: Annotated[
-        bool, Option("--log-names", help="Write tenants' and users' names to those lines too.")
-    ] = False,
+    log_names: Annotated[bool, Option(help="Write tenants' and users' names to those lines too.")] = False,
     limit: Annotated[
         tuple[str, ...],
         Option(
@@ -87,7 +82,7 @@ async def serve(
         int, Option(min=1, help="Processes that answer; more than one leave out the console. SIGHUP replaces each.")
     ] = 1,
     inherited: Annotated[int | None, Option("--socket", help="A parent's socket.", hidden=True)] = None,
-    counts: Annotated[int | None, Option("--counts", help="A parent's file of counts.", hidden=True)] = None,
+    counts: Annotated[int | None, Option(help="A parent's file of counts.", hidden=True)] = None,
 ) -> None:
     """Serve REST, the web console and, where the extra mcp is installed, MCP. Other machines need a token: see
     `memorist token`."""

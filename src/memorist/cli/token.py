@@ -31,9 +31,7 @@ async def create(
     ] = None,
     right: Annotated[str, Option("--right", "-r", help="metrics, read, write or admin.")] = "write",
     expires: Annotated[str | None, Option(help="When it expires: 90d, 12h, or a date. Without it, never.")] = None,
-    all_tenants: Annotated[
-        bool, Option("--all-tenants", help="For an operator: every tenant, and the store as a whole.")
-    ] = False,
+    all_tenants: Annotated[bool, Option(help="For an operator: every tenant, and the store as a whole.")] = False,
     limits: Annotated[
         tuple[str, ...],
         Option("--limit", metavar="LIMIT", help="requests=600/min, records=10000/day or bytes=10MiB/h. Repeatable."),

@@ -20,7 +20,7 @@ async def traces(
     session: Session = None,
     since: Since = None,
     until: Until = None,
-    empty: Annotated[bool, Option("--empty", help="Only calls that gave nothing.")] = False,
+    empty: Annotated[bool, Option(help="Only calls that gave nothing.")] = False,
     everyone: Everyone = False,
     cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
     json: AsJson = False,

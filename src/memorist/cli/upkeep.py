@@ -31,7 +31,7 @@ async def backup(
 @command()
 async def reindex(
     context: click.Context,
-    missing: Annotated[bool, Option("--missing", help="Only what was stored to be embedded later.")] = False,
+    missing: Annotated[bool, Option(help="Only what was stored to be embedded later.")] = False,
     json: AsJson = False,
 ) -> None:
     """Embed every record again with the embedder that is set now. Running it again resumes an interrupted one."""

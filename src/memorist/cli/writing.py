@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memorist.memory import Memory
 
 Authors: TypeAlias = Annotated[
-    tuple[str, ...], Option("--author", metavar="|".join(Author(255).names), help="Who wrote it. Repeatable.")
+    tuple[str, ...], Option(metavar="|".join(Author(255).names), help="Who wrote it. Repeatable.")
 ]
 IfExists: TypeAlias = Literal["error", "replace", "ignore"]
 
@@ -46,7 +46,7 @@ async def remember(
     happened_at: Annotated[str | None, Option("--at", help="When it happened; now if left out.")] = None,
     expires: Expires = None,
     supersedes: Annotated[str | None, Option(metavar="ID", help="The memory that it supersedes.")] = None,
-    verified: Annotated[bool, Option("--verified", help="Someone has checked it.")] = False,
+    verified: Annotated[bool, Option(help="Someone has checked it.")] = False,
     author: Authors = (),
     derived_from: Annotated[tuple[str, ...], Option(metavar="ID", help="What it is drawn from. Repeatable.")] = (),
     if_exists: Annotated[IfExists, Option(help="What to do where its id is taken.")] = "error",
@@ -78,7 +78,7 @@ async def revise(
     expires: Expires = None,
     verified: Annotated[bool | None, Option("--verified/--unverified", help="Whether someone has checked it.")] = None,
     author: Authors = (),
-    clear: Annotated[tuple[Clearable, ...], Option("--clear", help="Leave it without this. Repeatable.")] = (),
+    clear: Annotated[tuple[Clearable, ...], Option(help="Leave it without this. Repeatable.")] = (),
     json: AsJson = False,
 ) -> None:
     """Change a memory; its earlier versions stay in its history."""
@@ -122,8 +122,8 @@ def forget(
     ids: Annotated[tuple[str, ...], Argument(metavar="ID", help="The ids of the memories.")] = (),
     user: User = None,
     source: Annotated[str | None, Option(help="Who wants it; stays in the history.")] = None,
-    derived: Annotated[bool, Option("--derived", help="Also what was drawn from them alone.")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show what would go, and change nothing.")] = False,
+    derived: Annotated[bool, Option(help="Also what was drawn from them alone.")] = False,
+    dry_run: Annotated[bool, Option(help="Show what would go, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
@@ -183,9 +183,9 @@ async def _tell_before(
 def purge(
     context: click.Context,
     user: Annotated[str | None, Option("--user", "-u", help="Whose memory to delete.")] = None,
-    shared: Annotated[bool, Option("--shared", help="Instead of a user: what all users share.")] = False,
+    shared: Annotated[bool, Option(help="Instead of a user: what all users share.")] = False,
     receipt: Annotated[str | None, Option(metavar="FILE", help="A new file for the signed receipt.")] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show what would go, and change nothing.")] = False,
+    dry_run: Annotated[bool, Option(help="Show what would go, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
 ) -> None:

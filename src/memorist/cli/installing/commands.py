@@ -22,10 +22,8 @@ from memorist.system.places import expanded
 
 AgentName = Enum("AgentName", {name: name for name in AGENTS}, type=str)  # type: ignore[misc]
 Agent: TypeAlias = Annotated[AgentName, Argument(metavar="AGENT", help=f"One of {', '.join(AGENTS)}.")]
-Project: TypeAlias = Annotated[
-    bool, Option("--project", help="In the files of the project in this folder, not in your own.")
-]
-DryRun: TypeAlias = Annotated[bool, Option("--dry-run", help="Show every line, and write nothing.")]
+Project: TypeAlias = Annotated[bool, Option(help="In the files of the project in this folder, not in your own.")]
+DryRun: TypeAlias = Annotated[bool, Option(help="Show every line, and write nothing.")]
 Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Show every line, and write without asking.")]
 
 
