@@ -182,6 +182,7 @@ def test_help_and_version_need_no_database(memorist: Command, db: Path) -> None:
     assert "remember" in memorist("--help").out
     assert memorist("--version").out.startswith("memorist ")
     assert "3" in memorist("load", "--help").out
+    assert "[OPTIONS] [FILE]\n" in memorist("export", "--help").out
     assert not db.exists()
 
 

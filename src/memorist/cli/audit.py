@@ -83,7 +83,7 @@ def caller_of(said: Mapping[str, Any]) -> str:
 @audit.subcommand()
 async def export(
     context: click.Context,
-    file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
+    file: Annotated[str, Argument(help="A new file; by default the standard output.")] = "-",
     checkpoint: Annotated[bool, Option(help="Only the signed end of the log: one line, to be kept elsewhere.")] = False,
 ) -> None:
     """Write the log as lines of JSON, and in the last line a signed checkpoint."""

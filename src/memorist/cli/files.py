@@ -18,7 +18,7 @@ from memorist.system.writing import new_file
 @command()
 async def export(
     context: click.Context,
-    file: Annotated[str, Argument(metavar="[FILE]", help="A new file; by default the standard output.")] = "-",
+    file: Annotated[str, Argument(help="A new file; by default the standard output.")] = "-",
     user: Annotated[str | None, Option("--user", "-u", help="Whose records. Without it, those of all users.")] = None,
     to: Annotated[
         str,

@@ -245,7 +245,7 @@ def imports(
     do: Annotated[
         Literal["list", "undo"], Argument(metavar="list|undo", help="Show imports, or take one back.")
     ] = "list",
-    id: Annotated[str | None, Argument(metavar="[ID]", help="Of undo: the import, as the list names it.")] = None,
+    id: Annotated[str | None, Argument(help="Of undo: the import, as the list names it.")] = None,
     user: Annotated[str | None, Option("--user", "-u", help="Whose. Without it, those of all users.")] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Take back without asking.")] = False,
     json: AsJson = False,

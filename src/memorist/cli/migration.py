@@ -24,8 +24,8 @@ _MOST_SHOWN = 20
 @command()
 def migrate(
     context: click.Context,
-    source: Annotated[str, Argument(metavar="SOURCE", help="The store to copy from: a file or a URL.")],
-    target: Annotated[str, Argument(metavar="TARGET", help="The store to copy to: a file or a URL.")],
+    source: Annotated[str, Argument(help="The store to copy from: a file or a URL.")],
+    target: Annotated[str, Argument(help="The store to copy to: a file or a URL.")],
     dry_run: Annotated[bool, Option(help="Only tell what would be copied.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,

@@ -26,7 +26,7 @@ Cue: TypeAlias = Annotated[
     str | None, Option(help="The text that recall matches instead of the content: a question, a situation.")
 ]
 Expires: TypeAlias = Annotated[str | None, Option(metavar="WHEN", help="When it expires: 90d, 12h, or a date.")]
-Id: TypeAlias = Annotated[str, Argument(metavar="ID", help="The id of a memory.")]
+Id: TypeAlias = Annotated[str, Argument(help="The id of a memory.")]
 Limit: TypeAlias = Annotated[int, Option("--limit", "-n", min=1, help="How many at most.")]
 Metadata: TypeAlias = Annotated[
     dict[str, Any] | None, Option(parser=json_object, metavar="JSON", help="Fields of your own, an object.")

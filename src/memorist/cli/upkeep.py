@@ -14,7 +14,7 @@ from memorist.cli.showing import counted, print_json
 @command()
 async def backup(
     context: click.Context,
-    target: Annotated[str, Argument(metavar="TARGET", help="A new file, or a folder for a file named after the time.")],
+    target: Annotated[str, Argument(help="A new file, or a folder for a file named after the time.")],
     keep: Annotated[
         int | None,
         Option(metavar="N", help="With a folder: keep the N latest copies; older ones go when the new one is checked."),

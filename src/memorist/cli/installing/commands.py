@@ -21,7 +21,7 @@ from memorist.records.scope import DEFAULT_TENANT
 from memorist.system.places import expanded
 
 AgentName = Enum("AgentName", {name: name for name in AGENTS}, type=str)  # type: ignore[misc]
-Agent: TypeAlias = Annotated[AgentName, Argument(metavar="AGENT", help=f"One of {', '.join(AGENTS)}.")]
+Agent: TypeAlias = Annotated[AgentName, Argument(help=f"One of {', '.join(AGENTS)}.")]
 Project: TypeAlias = Annotated[bool, Option(help="In the files of the project in this folder, not in your own.")]
 DryRun: TypeAlias = Annotated[bool, Option(help="Show every line, and write nothing.")]
 Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Show every line, and write without asking.")]
