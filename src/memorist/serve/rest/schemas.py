@@ -41,7 +41,6 @@ _SPECIAL: Mapping[frozenset[Any], dict[str, Any]] = {
     frozenset(get_args(TimeLike)): {"type": ["string", "number"]},
     frozenset((requests.Where,)): {"type": "object"},
     frozenset((tuple[Rule, ...],)): {"type": "array", "items": _RULE},
-    frozenset((tuple[str, ...],)): {"type": "array", "items": {"type": "string"}},
     frozenset((Any,)): {"anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "null"}]},
 }
 """The schemas of types that JSON does not have."""
