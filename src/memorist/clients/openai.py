@@ -48,11 +48,11 @@ def client_settings(base_url: str | None, api_key: str | None, *, timeout: float
     return settings
 
 
-def reason(error: openai.OpenAIError, name: str, timeout: float) -> str:
+def reason(error: openai.OpenAIError | ValueError, name: str, timeout: float) -> str:
     """Return one sentence on what went wrong with a call of the model `name`, and what to do.
 
     Args:
-        error: the library's own.
+        error: the library's own, or a ValueError for an answer that is not JSON.
         name: what is asked, as errors name it.
         timeout: seconds that the call could take.
     """

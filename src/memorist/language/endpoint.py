@@ -114,13 +114,11 @@ class OpenAIChatModel(CountingChatModel):
         fields: dict[str, Any] = {**self._options, **more}
         try:
             answer: Any = client.chat.completions.create(model=self.model, messages=asked, **fields)
-        except openai.OpenAIError as error:
+        except (openai.OpenAIError, ValueError) as error:  # ValueError: a body that is not JSON
             # Errors of this call only; any other error would also hit the next call.
             own = getattr(error, "status_code", None) in (400, 413, 415, 422)
             kind = ModelError if own else ModelUnavailableError
             raise kind(reason(error, self.name, self._settings["timeout"])) from error
-        except ValueError as error:  # a body that is not JSON
-            raise ModelUnavailableError(f"{self.name} gave an answer that cannot be read: {error}") from error
         choices = getattr(answer, "choices", None)
         if not isinstance(choices, list):
             raise ModelUnavailableError(
