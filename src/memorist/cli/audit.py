@@ -30,13 +30,13 @@ def audit() -> None:
     """The audit log: who changed what, and when."""
 
 
-@audit.subcommand()
+@audit.subcommand
 async def on(context: click.Context, reads: Annotated[bool, Option(help="Log every read too.")] = False) -> None:
     """Log every change from now on, whichever program makes it."""
     await _switch(context, "reads" if reads else "changes")
 
 
-@audit.subcommand()
+@audit.subcommand
 async def off(context: click.Context) -> None:
     """Log nothing from now on; what was logged stays."""
     await _switch(context, "off")
@@ -53,7 +53,7 @@ async def _switch(context: click.Context, mode: "Mode") -> None:
     click.echo(f"Logged from now on: {'nothing' if mode == 'off' else mode}")
 
 
-@audit.subcommand()
+@audit.subcommand
 async def show(context: click.Context, user: User = None, limit: Limit = 20, json: AsJson = False) -> None:
     """Show the newest entries: all, or those about one user."""
     async with opened(context, user) as memory:
@@ -80,7 +80,7 @@ def caller_of(said: Mapping[str, Any]) -> str:
     return str(said["door"]) if said["token"] is None else f"{said['door']}, token {said['token']}"
 
 
-@audit.subcommand()
+@audit.subcommand
 async def export(
     context: click.Context,
     file: Annotated[str, Argument(help="A new file; by default the standard output.")] = "-",
@@ -103,7 +103,7 @@ async def export(
         click.echo(f"Wrote {counted(written - 1, 'entry', 'entries')} and a checkpoint to {file}")
 
 
-@audit.subcommand()
+@audit.subcommand
 async def verify(
     context: click.Context,
     files: Annotated[
@@ -139,7 +139,7 @@ async def verify(
         raise fail(f"the audit log has {counted(len(faults), 'fault')}")
 
 
-@audit.subcommand("key")
+@audit.subcommand
 async def key_(context: click.Context) -> None:
     """Print the public key by which others check what this installation signs."""
     from memorist.audit.signing import key_file, public_key

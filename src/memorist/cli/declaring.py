@@ -116,12 +116,13 @@ class Command(click.Command):
     """A command from a function, whose help tells of its arguments too.
 
     Args:
-        name: the command's.
-        function: what it calls; its docstring is the help.
+        function: what it calls. Its docstring is the help, and its name the command's: with dashes, and without the
+            underscore behind a keyword or a builtin.
         settings: any other of `click.Command`.
     """
 
-    def __init__(self, name: str, function: Function, **settings: Any) -> None:
+    def __init__(self, function: Function, **settings: Any) -> None:
+        name = function.__name__.rstrip("_").replace("_", "-")
         super().__init__(name, callback=_callback(function), help=function.__doc__, **settings)
         self._function = function
         del self.params  # Click's own attribute; it is empty
@@ -139,30 +140,23 @@ class Command(click.Command):
         super().format_options(ctx, formatter)
 
 
-def command(name: str | None = None, **settings: Any) -> Callable[[Function], click.Command]:
+def command(**settings: Any) -> Callable[[Function], click.Command]:
     """Return what makes a command of a function, which is run to its end if it is asynchronous; see `running.run`.
 
-    The function's docstring is the help.
-
     Args:
-        name: by default the function's.
         settings: any of `click.Command`.
     """
-    return lambda function: Command(name or function.__name__, function, **settings)
+    return lambda function: Command(function, **settings)
 
 
 class Group(click.Group):
     """A command of commands."""
 
-    def subcommand(self, name: str | None = None) -> Callable[[Function], click.Command]:
-        """Return what adds a command; see `command`."""
-
-        def add(function: Function) -> click.Command:
-            made = command(name)(function)
-            self.add_command(made)
-            return made
-
-        return add
+    def subcommand(self, function: Function) -> click.Command:
+        """Add a command; see `Command`."""
+        made = Command(function)
+        self.add_command(made)
+        return made
 
 
 def group(function: Callable[[], None]) -> Group:

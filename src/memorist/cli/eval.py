@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memorist.files.cases import Outcome, Report
 
 
-@command("eval")
+@command()
 async def eval_(
     context: click.Context,
     cases: Annotated[Path, Argument(metavar="FILE", help='Lines of {"question": …, "find": [ids or texts]}.')],

@@ -26,7 +26,7 @@ _MOST_SPEAKERS = 8
 Column = Annotated[str | None, Option(metavar="COLUMN", help="A table's column.")]
 
 
-@command("import")
+@command()
 def import_(
     context: click.Context,
     paths: Annotated[

@@ -19,7 +19,7 @@ def key() -> None:
     """The key that encrypts the database's file."""
 
 
-@key.subcommand()
+@key.subcommand
 async def new(
     file: Annotated[Path | None, Argument(help="A new file for it, which only you can read.")] = None,
 ) -> None:
@@ -37,7 +37,7 @@ async def new(
     click.echo(f"Use it with: MEMORIST_KEY_FROM=file:{file.absolute()}")
 
 
-@key.subcommand()
+@key.subcommand
 async def rotate(
     context: click.Context,
     to: Annotated[

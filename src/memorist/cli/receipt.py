@@ -19,7 +19,7 @@ def receipt() -> None:
     """Receipts of purges."""
 
 
-@receipt.subcommand()
+@receipt.subcommand
 async def verify(
     context: click.Context,
     file: Annotated[str, Argument(help="What `memorist purge --receipt` wrote.")],

@@ -22,7 +22,7 @@ def retention() -> None:
     """How long records are kept, by rules in the store."""
 
 
-@retention.subcommand("set")
+@retention.subcommand
 async def set_(context: click.Context, rules: Rules = (), json: AsJson = False) -> None:
     """Set the tenant's rules, replacing those before; without any, everything is kept."""
     async with opened(context) as memory:
@@ -33,13 +33,13 @@ async def set_(context: click.Context, rules: Rules = (), json: AsJson = False) 
         click.echo(f"{counted(len(found), 'rule')} set")
 
 
-@retention.subcommand()
+@retention.subcommand
 async def show(context: click.Context, json: AsJson = False) -> None:
     """Show the rules, and how many records are too old by them now."""
     await _report(context, (), json)
 
 
-@retention.subcommand("dry-run")
+@retention.subcommand
 async def dry_run(context: click.Context, rules: Rules = (), json: AsJson = False) -> None:
     """Show how many records rules would delete, without setting them; by default the ones that are set."""
     await _report(context, rules, json)
@@ -59,7 +59,7 @@ async def _report(context: click.Context, rules: tuple[str, ...], json: bool) ->
         click.echo(f"too old: {counted(count, kind)}")
 
 
-@retention.subcommand()
+@retention.subcommand
 async def apply(context: click.Context, json: AsJson = False) -> None:
     """Delete now what is too old, and what has expired."""
     async with opened(context) as memory:

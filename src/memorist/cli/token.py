@@ -21,7 +21,7 @@ def token() -> None:
     """Tokens for `memorist serve`."""
 
 
-@token.subcommand()
+@token.subcommand
 async def create(
     context: click.Context,
     name: Annotated[str, Argument(help="A name, by which it can be revoked.")],
@@ -53,7 +53,7 @@ async def create(
     click.echo("This is shown once; only its hash is kept.", err=True)
 
 
-@token.subcommand("list")
+@token.subcommand
 async def list_(context: click.Context, json: AsJson = False) -> None:
     """Show the tokens of this database, without their secrets."""
     async with _tokens(context) as store:
@@ -72,7 +72,7 @@ async def list_(context: click.Context, json: AsJson = False) -> None:
     print_table(("Name", "Right", "Tenant", "User", "Limits", "Expires"), rows, none="No tokens here.")
 
 
-@token.subcommand()
+@token.subcommand
 async def revoke(context: click.Context, name: Annotated[str, Argument(help="The token's name, or its id.")]) -> None:
     """Revoke a token at once."""
     async with _tokens(context) as tokens:

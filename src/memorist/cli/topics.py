@@ -18,7 +18,7 @@ def topics() -> None:
     """Standing values under exact names."""
 
 
-@topics.subcommand("list")
+@topics.subcommand
 async def list_(
     context: click.Context,
     prefix: Annotated[str, Argument(help="Only names with this prefix.")] = "",
@@ -37,7 +37,7 @@ async def list_(
     print_table(("Topic", "Value"), rows, none="No topics here.")
 
 
-@topics.subcommand()
+@topics.subcommand
 async def get(context: click.Context, topic: Topic, user: User = None, json: AsJson = False) -> None:
     """Print the value of a topic."""
     async with opened(context, user) as memory:
@@ -47,7 +47,7 @@ async def get(context: click.Context, topic: Topic, user: User = None, json: AsJ
     print_json(record.to_dict()) if json else click.echo(record.content)
 
 
-@topics.subcommand("set")
+@topics.subcommand
 async def set_(
     context: click.Context,
     topic: Topic,
@@ -61,7 +61,7 @@ async def set_(
     print_json(record.to_dict()) if json else click.echo(f"Set, as {record.id}")
 
 
-@topics.subcommand()
+@topics.subcommand
 async def delete(context: click.Context, topic: Topic, user: User = None) -> None:
     """Forget a topic."""
     async with opened(context, user) as memory:

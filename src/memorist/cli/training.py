@@ -50,7 +50,7 @@ async def _memory(
         await chroma.close()
 
 
-@mango.subcommand()
+@mango.subcommand
 async def train(
     context: click.Context,
     file: Annotated[str, Argument(help="The file; - reads the standard input.")],
@@ -76,7 +76,7 @@ async def train(
         raise click.exceptions.Exit(EXIT_BAD_LINES)
 
 
-@mango.subcommand()
+@mango.subcommand
 async def export(
     context: click.Context,
     file: Annotated[str, Argument(help="A new file; by default the standard output.")] = "-",
