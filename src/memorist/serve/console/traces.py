@@ -43,12 +43,13 @@ async def traces(visit: Visit) -> Response:
     page = await visit.memory.scoped(session=chosen["session"]).admin.traces(
         **narrowing, empty=flags["empty"] or None, everyone=flags["everyone"], limit=_PAGE, cursor=visit.value("cursor")
     )
+    kept = page.traces or (await visit.memory.admin.traces(limit=1, everyone=visit.may_show_everyone)).traces
     return visit.page(
         "traces.html",
         title="Traces",
         traces=[(each, parts_of(each)) for each in page.traces if not each.error],
         failed=_failed(page.traces),
-        kept=bool(page.traces) or await _any_kept(visit),
+        kept=bool(kept),
         longest=max((each.seconds for each in page.traces), default=0.0),
         more=None if page.next is None else visit.link("/traces", **chosen, **flags, cursor=page.next),
         doors=_DOORS,
@@ -65,11 +66,6 @@ def _failed(traces: Iterable[Trace]) -> list[tuple[str, list[tuple[Trace, list[S
         if each.error:
             groups.setdefault(each.error, []).append((each, parts_of(each)))
     return sorted(groups.items(), key=lambda group: -len(group[1]))
-
-
-async def _any_kept(visit: Visit) -> bool:
-    """Return whether any call is kept that this visitor may see, of every user if that is allowed."""
-    return bool((await visit.memory.admin.traces(limit=1, everyone=visit.may_show_everyone)).traces)
 
 
 async def trace(visit: Visit) -> Response:
