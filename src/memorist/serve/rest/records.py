@@ -15,9 +15,7 @@ from memorist.serve.rest.access import Access, Reader, Writer
 from memorist.serve.rest.bodies import Body, answered, asked, asked_in_query, unquoted
 from memorist.serve.rest.idempotency import Outcome, fingerprint, original, remember_once
 from memorist.serve.rest.plain import ID, add_plain
-from memorist.serve.rest.problems import problems
-from memorist.serve.rest.routing import router_of, takes
-from memorist.serve.rest.schemas import takes_in_query
+from memorist.serve.rest.routing import router_of, takes, takes_parameters
 from memorist.system.aside import aside
 
 router = router_of("records")
@@ -68,8 +66,7 @@ async def _replace_once(access: Access, request: requests.Remember, body: Mappin
 @router.get(
     "/records",
     response_model=models.answer_to(requests.Browse),
-    responses=problems(),
-    openapi_extra=takes_in_query(
+    **takes_parameters(
         requests.Browse, "kind", "since", "until", "as_of", "verified", "min_trust", "key", "key_prefix", "from_source",
         "superseded", "order", "limit", "cursor", "shared", "everyone",
     ),
@@ -100,8 +97,7 @@ async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
 @router.delete(
     "/records/{id}",
     response_model=models.answer_to(requests.Forget),
-    responses=problems(202, 409),
-    openapi_extra=takes_in_query(requests.Forget, "source", "derived"),
+    **takes_parameters(requests.Forget, "source", "derived", statuses=(202, 409)),
 )
 async def forget_one(access: Writer, id: Id, request: Request) -> JSONResponse:
     """Delete one record, its texts in the history included. An unknown id is ignored."""

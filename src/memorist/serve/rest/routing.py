@@ -12,7 +12,7 @@ from memorist.operations import requests
 from memorist.serve.reading import read_query
 from memorist.serve.rest.access import admit
 from memorist.serve.rest.problems import problems
-from memorist.serve.rest.schemas import body_of
+from memorist.serve.rest.schemas import body_of, takes_in_query
 
 _REPEATED = ("kind",)
 
@@ -40,6 +40,11 @@ def router_of(tag: str) -> APIRouter:
 def takes(kind: type[requests.Request[Any]], *statuses: int) -> dict[str, Any]:
     """Return the OpenAPI declarations of a route with a request in its body: the errors and the body."""
     return {"responses": problems(400, 408, 413, 415, *statuses), "openapi_extra": body_of(kind)}
+
+
+def takes_parameters(kind: type[requests.Request[Any]], *names: str, statuses: tuple[int, ...] = ()) -> dict[str, Any]:
+    """Return the OpenAPI declarations of a route with a request in its query: the errors and the named parameters."""
+    return {"responses": problems(*statuses), "openapi_extra": takes_in_query(kind, *names)}
 
 
 class StrictRoute(APIRoute):

@@ -26,7 +26,7 @@ from memorist.serve.rest.bodies import asked_in_query
 from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.plain import add_plain, check_operator
 from memorist.serve.rest.problems import problem_of, problems
-from memorist.serve.rest.routing import router_of
+from memorist.serve.rest.routing import router_of, takes_parameters
 from memorist.serve.rest.schemas import takes_in_query
 from memorist.serve.uploads import forget
 
@@ -130,8 +130,7 @@ async def _lines_of(request: Request) -> AsyncIterator[bytes]:
 @router.post(
     "/purge",
     response_model=models.Purged,
-    responses=problems(409),
-    openapi_extra=takes_in_query(requests.Purge, "shared", "dry_run"),
+    **takes_parameters(requests.Purge, "shared", "dry_run", statuses=(409,)),
 )
 async def purge(access: KeyedAdmin, request: Request) -> JSONResponse:
     """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store."""
@@ -169,10 +168,7 @@ async def backup(access: Admin) -> FileResponse:
 
 
 @router.get(
-    "/audit",
-    response_model=models.answer_to(requests.Audit),
-    responses=problems(),
-    openapi_extra=takes_in_query(requests.Audit, "after", "limit"),
+    "/audit", response_model=models.answer_to(requests.Audit), **takes_parameters(requests.Audit, "after", "limit")
 )
 async def audit(access: Admin, request: Request) -> JSONResponse:
     """Return entries of the audit log: about the user named, or, for an operator's token, all."""
