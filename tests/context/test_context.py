@@ -1,5 +1,6 @@
 """The context as its user sees it."""
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -206,6 +207,19 @@ async def test_where_nothing_stands_out_many_lines_are_told_and_yet_not_all(alic
     less = await alice.context("cello lesson", tokens=2000, min_confidence=0)
     assert 40 < len(told.items) < 80 and " is asked after " in told.cut
     assert {item.record.id for item in less.items} == {item.record.id for item in told.items}
+
+
+async def test_what_is_less_likely_than_a_record_drawn_blindly_is_not_told(alice: Memory) -> None:
+    chance = random.Random(3)
+    things = "tea milk honey lemon sugar train garden sister budget violin harbour recipe winter lantern".split()
+    await alice.remember([" ".join(chance.choices(things, k=5)) + f" {number}" for number in range(60)])
+    for question in ("tea with honey", "winter garden violin", "sister"):
+        hits = await alice.recall(question, limit=60, explain=True)
+        shares = {hit.record.id: hit.signals["share"] for hit in hits}
+        told = await alice.context(question, tokens=4000, min_confidence=0)
+        blind = hits[0].signals["blind"]
+        assert 1 < len(told.items) < 30 and blind == pytest.approx(1 / len(hits))
+        assert min(shares[item.record.id] for item in told.items) >= 0.01 > min(shares.values())
 
 
 async def test_of_the_last_line_what_fits_is_told(alice: Memory) -> None:

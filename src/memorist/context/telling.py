@@ -36,6 +36,8 @@ MOST_SHARE = 0.6
 PRICE, PRICED_FROM = 1e-5, 100
 """The share of the probability that a line must hold for each token told before it, and how many count at least: 0.1 %
 at first, 1 % after 1,000 tokens."""
+BLIND, MOST_BLIND = 0.75, 0.01
+"""A line must hold so much of what a record drawn blindly would, and the most that is asked for that."""
 SURE, SURER = 10, 3
 """How many times as much more is asked where an answer is certain, and the power of the best score with which that
 grows."""
@@ -110,19 +112,22 @@ def _earning(new: list[Hit], hits: list[Hit]) -> tuple[list[Hit], str]:
     no more.
 
     The longer the text is already, and the surer the best hit, the more a line must hold; a former state makes nothing
-    sure. The lengths do not depend on the budget, so that a larger one tells at least the same. Known records take no
-    share of the probability from new ones: if the prompt already holds the answer, the rest is chosen as if that record
-    did not exist. The best hit is always told.
+    sure. What is less likely than a record drawn blindly from a small memory tells nothing. The lengths do not depend
+    on the budget, so that a larger one tells at least the same. Known records take no share of the probability from new
+    ones: if the prompt already holds the answer, the rest is chosen as if that record did not exist. The best hit is
+    always told.
     """
     left = max(min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0), _LEAST)
     sure = min(max((hit.score for hit in new if hit.replaced is None), default=0.0) / left, 1.0)
     each = PRICE * (1 + SURE * sure**SURER)
-    earning, told, asked_of = list[Hit](), 0.0, PRICE * PRICED_FROM
+    blind = min((hit.signals.get("blind", 0.0) for hit in new), default=0.0)
+    asked_of = least = max(PRICE * PRICED_FROM, min(BLIND * blind, MOST_BLIND))
+    earning, told = list[Hit](), 0.0
     for hit in sorted(new, key=lambda hit: _share(hit) / _length(hit) ** ROOM, reverse=True):
         if not earning or _share(hit) / left >= asked_of:
             earning.append(hit)
             told += _length(hit)
-            asked_of = max(each * told, PRICE * PRICED_FROM)
+            asked_of = max(each * told, least)
     cut = f"{len(earning)} of the {len(new)} recalled are told while they fit" if new else ""
     if len(earning) < len(new):
         cut += f": no other holds the {asked_of:.2%} of the probability that is asked after {told:.0f} tokens"

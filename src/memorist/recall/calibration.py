@@ -23,12 +23,13 @@ whose signals have weights of their own: chosen on bench/data/now_dev, with each
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """All records of one ranking: their weights together, as a logarithm, whether there are messages among them, and
-    the steepness of the weights."""
+    """All records of one ranking: their weights together, as a logarithm, whether there are messages among them, the
+    steepness of the weights, and how many there are."""
 
     weight: float = 0.0
     talk: bool = False
     steepness: float = STEEPNESS
+    count: int = 1
 
     def share(self, total: Floats) -> Floats:
         """Return the share of each record, from the sums of its signals."""
@@ -41,7 +42,9 @@ def crowd_of(total: Floats, *, talk: bool, state: bool = False) -> Crowd:
     if not len(total):
         return Crowd()
     most, steepness = float(total.max()), STATES_STEEPNESS if state else STEEPNESS
-    return Crowd(steepness * most + float(np.log(np.exp(steepness * (total - most)).sum())), talk, steepness)
+    return Crowd(
+        steepness * most + float(np.log(np.exp(steepness * (total - most)).sum())), talk, steepness, len(total)
+    )
 
 
 def calibrated(total: Floats, crowd: Crowd) -> Floats:

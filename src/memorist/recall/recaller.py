@@ -6,6 +6,8 @@ from datetime import datetime
 from functools import partial
 from typing import cast
 
+import numpy as np
+
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import EmbedderError, InvalidInputError
 from memorist.operations.calls import BEYOND, Notes, part
@@ -210,7 +212,8 @@ def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], searc
     if "meaning" in signals and vector is not None:
         signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
     if signals and request.mode == "hybrid":
-        signals = {**signals, "share": best.crowd.share(best.total())}
+        share = best.crowd.share(best.total())
+        signals = {**signals, "share": share, "blind": np.full(len(share), 1 / best.crowd.count, np.float32)}
     hits = []
     for position, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
         if number not in records:
