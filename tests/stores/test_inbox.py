@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from children import ask_for_ever, finish, keep_when_told, start
+from children import ask_for_ever, finish, keep_until_killed, keep_when_told, start
 from clocks import MovedClock
-from inside import core_of
+from inside import before_next_write, core_of
 from memorist.agents import memory_tools
 from memorist.config import Settings
 from memorist.engine import inbox as handlers
@@ -30,7 +30,7 @@ from memorist.errors import (
 from memorist.memory import Memory
 from memorist.operations.answers import Proposal
 from memorist.records.origins import CLI, MCP, Author
-from memorist.records.record import Kind
+from memorist.records.record import Draft, Kind
 from memorist.records.scope import INBOX_PREFIX, Wall
 from memorist.stores.base import Remove, Write
 from memorist.testing import HashEmbedder
@@ -378,27 +378,134 @@ async def test_of_many_who_decide_at_once_one_does_and_one_record_is_stored(reop
             assert await memory.admin.inbox() == []
 
 
-async def test_a_value_is_replaced_once_where_keeping_it_was_cut_off(
-    reopen: Open, clock: MovedClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def cut_off(memory: Memory, proposal: Proposal) -> None:
+    """Keep what waits, up to where it is done and not yet taken out of the inbox."""
+    store = core_of(memory).store
+    write = store.write
+
+    async def failing(wall: Wall, writes: Sequence[Write], **more: Any) -> Any:
+        if isinstance(writes[0], Remove):
+            raise StoreUnavailableError("cut off")
+        return await write(wall, writes, **more)
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(StoreUnavailableError):
+        patch.setattr(store, "write", failing)
+        await memory.admin.keep(proposal.id)
+
+
+async def test_a_value_is_replaced_once_where_keeping_it_was_cut_off(reopen: Open) -> None:
     async with reopen() as memory:
         await memory.topics.set("user.editor", "vim")
         proposal = await asked(memory, "vim", kind="topic", key="user.editor", metadata={"n": 1}, if_exists="replace")
-        store = core_of(memory).store
-        write = store.write
-
-        async def cut_off(wall: Wall, writes: Sequence[Write], **more: Any) -> Any:
-            if isinstance(writes[0], Remove):
-                raise StoreUnavailableError("cut off")
-            return await write(wall, writes, **more)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(store, "write", cut_off)
-            with pytest.raises(StoreUnavailableError):
-                await memory.admin.keep(proposal.id)
+        await cut_off(memory, proposal)
         [kept] = await memory.admin.keep(proposal.id)
         assert (kept.version, kept.metadata) == (2, {"n": 1})
         assert await memory.admin.inbox() == []
+
+
+MANY: dict[str, Callable[[Memory], Awaitable[object]]] = {
+    "some with a key": lambda memory: memory.remember(
+        ["Likes tea", Draft(content="vim", kind="topic", key="user.editor"), "Likes milk"], if_exists="replace"
+    ),
+    "a key twice": lambda memory: memory.remember(
+        [Draft(content=each, kind="topic", key="user.editor") for each in ("vi", "vim")], if_exists="replace"
+    ),
+    "an id": lambda memory: memory.remember("Drinks tea", id="drink", if_exists="replace"),
+    "in the place of another": lambda memory: memory.remember("Drinks tea", supersedes="drink"),
+    "a revision": lambda memory: memory.revise("drink", content="Drinks tea", metadata={"n": 1}),
+}
+"""What an agent asks for, of a memory of two records."""
+
+
+async def before(memory: Memory) -> None:
+    """Store what agents ask to change."""
+    await memory.remember("Drinks coffee", id="drink")
+    await memory.topics.set("user.editor", "emacs")
+
+
+async def changed(memory: Memory) -> list[list[tuple[str, str | None]]]:
+    """Return the history of each record of a memory, without ids."""
+    histories = [await memory.history(each) async for each in memory.iterate(kind=tuple(Kind))]
+    return sorted(
+        [(str(each.action), None if each.record is None else each.record.content) for each in changes]
+        for changes in histories
+    )
+
+
+@pytest.mark.parametrize("looks", [0, 1, 2])
+@pytest.mark.parametrize("asking", MANY)
+async def test_many_changes_that_two_keep_at_once_are_made_once(
+    reopen: Open, asking: str, looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with reopen() as memory, reopen() as other:
+        alone, alice = memory.scoped(user="alone"), memory.scoped(user="alice")
+        for user in (alone, alice):
+            await before(user)
+            with pytest.raises(WaitingError):
+                await MANY[asking](agent(user))
+        [proposal] = await alone.admin.inbox()
+        await alone.admin.keep(proposal.id)
+        [proposal] = await alice.admin.inbox()
+
+        store = core_of(memory).store
+        history = store.history
+
+        async def keep_first() -> None:
+            assert await other.scoped(user="alice").admin.keep(proposal.id)
+
+        async def looked(wall: Wall, id: str) -> Any:
+            nonlocal looks
+            found, looks = await history(wall, id), looks - 1
+            if looks == 0:
+                await keep_first()
+            return found
+
+        async def then() -> None:  # once it is claimed: when it was looked for so often, or else before it is written
+            if looks:
+                monkeypatch.setattr(store, "history", looked)
+            else:
+                before_next_write(memory, keep_first)
+
+        before_next_write(memory, then)
+        assert await alice.admin.keep(proposal.id)
+        assert await changed(alice) == await changed(alone)
+        assert await alice.admin.inbox() == []
+
+
+@pytest.mark.slow
+@plain_only
+@pytest.mark.parametrize("asking", MANY)
+async def test_many_changes_are_made_once_where_keeping_them_was_killed(tmp_path: Path, asking: str) -> None:
+    path = tmp_path / "memory.db"
+    async with Memory.open(path, embedder=HashEmbedder(), confirm=True) as memory:
+        histories = []
+        for writes in (1, 2, 3):  # claimed, done, and taken out of the inbox
+            await before(memory)
+            with pytest.raises(WaitingError):
+                await MANY[asking](agent(memory))
+            [proposal] = await memory.admin.inbox()
+            finish(start(keep_until_killed, path, proposal.id, writes))
+            if writes < 3:
+                assert (await memory.admin.keep(proposal.id))[-1].content in ("Drinks tea", "Likes milk", "vim")
+            assert await memory.admin.inbox() == []
+            histories.append(await changed(memory))
+            await memory.purge(shared=True)
+        assert histories[0] == histories[1] == histories[2]
+
+
+async def test_what_is_changed_after_keeping_was_cut_off_stays_changed(reopen: Open) -> None:
+    async with reopen() as memory:
+        await before(memory)
+        for asking in ("a revision", "some with a key"):
+            with pytest.raises(WaitingError):
+                await MANY[asking](agent(memory))
+            [proposal] = await memory.admin.inbox()
+            await cut_off(memory, proposal)
+            await memory.revise("drink", content="Drinks milk")
+            await memory.topics.set("user.editor", "nano")
+            await memory.admin.keep(proposal.id)
+            assert [each.content for each in await memory.find("drink")] == ["Drinks milk"]
+            assert await memory.topics.get("user.editor") == "nano"
 
 
 @pytest.mark.slow

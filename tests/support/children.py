@@ -12,6 +12,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
+from inside import core_of
 from locks import locked
 from memorist.errors import FormatError, NotFoundError, StoreError, WaitingError
 from memorist.memory import Memory
@@ -258,6 +259,23 @@ async def keep_when_told(path: str, *ids: str) -> None:
         for id in ids:
             with suppress(NotFoundError):  # the other was faster
                 say(*(each.id for each in await memory.admin.keep(id)))
+
+
+async def keep_until_killed(path: str, id: str, writes: str) -> None:
+    """Keep what waits in the inbox, and end as if killed after so many writes."""
+    async with open_memory(path) as memory:
+        store = core_of(memory).store
+        write, left = store.write, int(writes)
+
+        async def counted(*given: Any, **more: Any) -> Any:
+            nonlocal left
+            done, left = await write(*given, **more), left - 1
+            if left == 0:
+                os._exit(0)
+            return done
+
+        store.write = counted  # type: ignore[method-assign]
+        await memory.admin.keep(id)
 
 
 async def ask_for_ever(path: str, name: str) -> None:

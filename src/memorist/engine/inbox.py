@@ -15,12 +15,13 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from shlex import quote
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from memorist.engine.core import Core
-from memorist.engine.writing import ATTEMPTS, forget, remember, revise, written
+from memorist.engine.writing import ATTEMPTS, Done, forget, remember, revise, written
 from memorist.errors import (
     ConflictError,
     InvalidInputError,
@@ -43,6 +44,7 @@ from memorist.records.times import parse_expiry
 from memorist.stores.base import Remove, Write
 from memorist.system.aside import aside
 
+_T = TypeVar("_T")
 Change: TypeAlias = requests.Remember | requests.Revise | requests.Forget
 _VERBS: Mapping[str, type[Change]] = {each.verb: each for each in (requests.Remember, requests.Revise, requests.Forget)}
 _MOST = 100
@@ -318,25 +320,54 @@ async def _carried_out(core: Core, call: Call, proposal: Record) -> list[Record]
         await forget(core, call, request)
         return []
     if isinstance(request, requests.Revise):
-        return [await revise(core, call, replace(request, verified=True))]
+        revision = replace(request, verified=True)
+        revised = partial(_revised, core, call, proposal, revision)
+        return [await _once(revised, lambda: revise(core, call, revision, revised))]
     drafts = [replace(each, verified=True, happened_at=each.happened_at or proposal.at) for each in request.records]
+    storing = replace(request, records=tuple(drafts), embed="now")
+    stored = partial(_stored, core, call, proposal, storing)
+    return await _once(stored, lambda: remember(core, call, storing, stored))
 
-    async def stored() -> list[Record] | None:
-        there = await core.store.get(call.scope.wall, [str(each.id) for each in drafts])
-        if request.if_exists == "replace":  # what has the key; an equal text may have had it before
-            keyed = [make_filter(kind=each.kind, key=each.key) for each in drafts if each.key is not None]
-            held = [await core.store.select(call.scope.reach(), each, order="newest", limit=1) for each in keyed]
-            there = [each for found in held for each in found if each.updated_at >= proposal.updated_at]
-        return there if [each.content for each in there] == [each.content for each in drafts] else None
 
-    if drafts and (done := await stored()) is not None:
-        return done
+async def _once(done: Done[_T], work: Callable[[], Awaitable[_T]]) -> _T:
+    """Return what is done already, or do it."""
+    if (there := await done()) is not None:
+        return there
     try:
-        return await remember(core, call, replace(request, records=tuple(drafts), embed="now"))
-    except ConflictError:
-        if (done := await stored()) is None:  # else by another process, just now
+        return await work()
+    except MemoristError:
+        if (there := await done()) is None:  # else by another process, just now
             raise
-        return done
+        return there
+
+
+async def _stored(core: Core, call: Call, proposal: Record, request: requests.Remember) -> list[Record] | None:
+    """Return the records that keeping this has stored already; None if it has not."""
+    since = None if request.if_exists == "error" else proposal.updated_at  # the same may have been there before
+    found = list[Record]()
+    for draft in request.records:
+        ids = [str(draft.id)]
+        if since is not None and draft.key is not None:  # it may have become the next version of what had the key
+            held = make_filter(kind=draft.kind, key=draft.key)
+            ids += [each.id for each in await core.store.select(call.scope.reach(), held, order="newest", limit=1)]
+        there = [each for id in ids for each in await _versions(core, call, id, since)]
+        if not (same := [each for each in there if each.content == draft.content]):
+            return None
+        found.append(same[0])
+    return found or None
+
+
+async def _revised(core: Core, call: Call, proposal: Record, request: requests.Revise) -> Record | None:
+    """Return the record as keeping this has changed it already; None if it has not."""
+    changes = request.changes().items()
+    there = await _versions(core, call, str(request.id), proposal.updated_at)
+    return next((each for each in there if all(getattr(each, name) == value for name, value in changes)), None)
+
+
+async def _versions(core: Core, call: Call, id: str, since: datetime | None) -> list[Record]:
+    """Return the versions of a record from a time on, newest first."""
+    there = [each.record for each in reversed(await core.store.history(call.scope.wall, id)) if each.record is not None]
+    return [each for each in there if since is None or each.updated_at >= since]
 
 
 async def forget_all(core: Core, call: Call, request: requests.Forget) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from random import random
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from memorist.engine.core import Analyses, Core
 from memorist.engine.deriving import forgetting
@@ -23,10 +23,13 @@ from memorist.stores.base import Put, Remove, Vector, Write
 from memorist.system.aside import aside
 
 _T = TypeVar("_T")
+Done: TypeAlias = Callable[[], Awaitable[_T | None]]
 ATTEMPTS = 30
 
 
-async def remember(core: Core, call: Call, request: requests.Remember) -> list[Record]:
+async def remember(
+    core: Core, call: Call, request: requests.Remember, done: Done[list[Record]] | None = None
+) -> list[Record]:
     """Forget some ids and store the drafts, all or none, and return the records in their order."""
     drafts, if_exists = request.records, request.if_exists
     if not drafts and not request.forgetting:
@@ -46,10 +49,10 @@ async def remember(core: Core, call: Call, request: requests.Remember) -> list[R
         return batch.writes, stored
 
     reads = if_exists != "error" or any(draft.supersedes is not None or draft.derived_from for draft in drafts)
-    return await written(core, call, prepare, ATTEMPTS if reads else 1)
+    return await written(core, call, prepare, ATTEMPTS if reads else 1, done)
 
 
-async def revise(core: Core, call: Call, request: requests.Revise) -> Record:
+async def revise(core: Core, call: Call, request: requests.Revise, done: Done[Record] | None = None) -> Record:
     """Change the given fields."""
     changes = request.changes()
     if changes.get("expires_at") is not None:
@@ -59,7 +62,7 @@ async def revise(core: Core, call: Call, request: requests.Revise) -> Record:
         authors = call.door.named(request.author)
     if changes.keys().isdisjoint(("content", "cue", "metadata", "payload")):
         authors = NOBODY
-    return await _change(core, call, request, Action.REVISED, changes, authors)
+    return await _change(core, call, request, Action.REVISED, changes, authors, done)
 
 
 async def rate(core: Core, call: Call, request: requests.Rate) -> Record:
@@ -74,6 +77,7 @@ async def _change(
     action: Action,
     changes: dict[str, Any],
     authors: Author = NOBODY,
+    done: Done[Record] | None = None,
 ) -> Record:
     """Read a record, change its fields, add its new authors and write it back."""
 
@@ -91,15 +95,24 @@ async def _change(
         [vector] = [None] if same else await core.embed([new], [None])
         return [await core.put(new, action, vector, keep_index=same, source=source)], new
 
-    return await written(core, call, prepare, 20 * ATTEMPTS)  # only a concurrent change conflicts
+    return await written(core, call, prepare, 20 * ATTEMPTS, done)  # only a concurrent change conflicts
 
 
 async def written(
-    core: Core, call: Call, prepare: Callable[[], Awaitable[tuple[list[Write], _T]]], attempts: int
+    core: Core,
+    call: Call,
+    prepare: Callable[[], Awaitable[tuple[list[Write], _T]]],
+    attempts: int,
+    done: Done[_T] | None = None,
 ) -> _T:
-    """Write what `prepare` returns, and prepare again if another writer intervened; return its second value."""
+    """Write what `prepare` returns, and prepare again if another writer intervened; return its second value.
+
+    Where `done` returns a result, the same was written already, and nothing is.
+    """
     for turn in range(attempts):
         writes, result = await prepare()
+        if done is not None and (there := await done()) is not None:  # asked last: what comes later conflicts
+            return there
         try:
             if writes:
                 await core.store.write(call.scope.wall, writes, act=call.act)
