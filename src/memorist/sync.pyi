@@ -100,7 +100,7 @@ class Admin(Twin):
         Raises:
             NotFoundError: nothing with this id waits.
             ScopeError: an agent calls this.
-            InvalidInputError: there is not exactly one text to change.
+            InvalidInputError: there is not exactly one text to change, or what would be stored has expired.
             MemoristError: as the verb that was asked for; it still waits.
         """
 

@@ -361,6 +361,25 @@ async def test_what_cannot_be_done_waits_on_and_can_be_dropped(reopen: Open) -> 
         assert [each.content for each in await memory.recent(kind="fact")] == ["Drinks milk"]
 
 
+async def test_what_expired_while_it_waited_is_told_and_nothing_of_it_is_done(reopen: Open, clock: MovedClock) -> None:
+    async with reopen() as memory:
+        coffee = await memory.remember("Drinks coffee")
+        for asking in (
+            agent(memory).remember("Is in Oslo", expires_at=60),
+            agent(memory).remember(["Lives in Bergen", Draft(content="Is ill", expires_at=60)], forgetting=[coffee.id]),
+            agent(memory).revise(coffee.id, content="Drinks tea", expires_at=60),
+        ):
+            with pytest.raises(WaitingError):
+                await asking
+        clock.advance(60)
+        for proposal in await memory.admin.inbox():
+            with pytest.raises(InvalidInputError, match=r"expired at 20.*; nothing was done. Drop it"):
+                await memory.admin.keep(proposal.id)
+            assert [each.content for each in await memory.recent()] == ["Drinks coffee"]
+            await memory.admin.drop(proposal.id)
+        assert await memory.admin.inbox() == [] and len(await memory.history(coffee)) == 1
+
+
 async def test_of_many_who_decide_at_once_one_does_and_one_record_is_stored(reopen: Open) -> None:
     async with reopen() as memory, reopen() as other:
         for turn in range(10):

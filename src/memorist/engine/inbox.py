@@ -40,7 +40,7 @@ from memorist.records.filters import make_filter
 from memorist.records.origins import NOBODY, Author, Door, joined, parse_authors
 from memorist.records.record import Action, Draft, Kind, Record
 from memorist.records.scope import INBOX_PREFIX, Scope
-from memorist.records.times import parse_expiry
+from memorist.records.times import iso, parse_expiry
 from memorist.stores.base import Remove, Write
 from memorist.system.aside import aside
 
@@ -319,6 +319,7 @@ async def _carried_out(core: Core, call: Call, proposal: Record) -> list[Record]
     if isinstance(request, requests.Forget):
         await forget(core, call, request)
         return []
+    _refuse_expired(core, proposal)
     if isinstance(request, requests.Revise):
         revision = replace(request, verified=True)
         revised = partial(_revised, core, call, proposal, revision)
@@ -368,6 +369,17 @@ async def _versions(core: Core, call: Call, id: str, since: datetime | None) -> 
     """Return the versions of a record from a time on, newest first."""
     there = [each.record for each in reversed(await core.store.history(call.scope.wall, id)) if each.record is not None]
     return [each for each in there if since is None or each.updated_at >= since]
+
+
+def _refuse_expired(core: Core, proposal: Record) -> None:
+    """Raise InvalidInputError if anything that would be stored has expired while the proposal waited."""
+    asked = proposal.payload["asked"]
+    ends = [each["expires_at"] for each in (asked, *asked.get("records", ())) if each.get("expires_at") is not None]
+    if ends and (first := min(parse_expiry(each, proposal.at) for each in ends)) <= core.clock():
+        raise InvalidInputError(
+            f"what this would store expired at {iso(first)}, and would be gone at once; nothing was done. Drop it, and "
+            "store yourself what still holds"
+        )
 
 
 async def forget_all(core: Core, call: Call, request: requests.Forget) -> int:
