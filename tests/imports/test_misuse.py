@@ -27,6 +27,21 @@ def test_an_empty_folder_is_said_to_be_empty(tmp_path: Path) -> None:
         survey(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", '\ufeff{"results": []}\n', '{"results": [], "relations": []}', "[]\n[]", " \n"]
+)
+def test_a_file_with_nothing_in_it_is_said_to_hold_no_records(write: Write, text: str) -> None:
+    with pytest.raises(FormatError, match=r"a\.json holds no records$"):
+        survey(write("a.json", text))
+    assert survey(write("mem0.json", text), format="mem0").counts() == "nothing to store"
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, "[[], ", "[] x", '{"results": [null]}'])
+def test_what_is_no_json_or_holds_something_is_of_no_format(write: Write, text: str) -> None:
+    with pytest.raises(FormatError, match="not of a known format"):
+        survey(write("a.json", text))
+
+
 @pytest.mark.parametrize("name", ["a.bin", "a.md", "a.csv", "a.json", "a.mbox", "WhatsApp Chat with Bob.txt", "a.db"])
 def test_junk_is_of_no_format(write: Write, name: str) -> None:
     with pytest.raises(FormatError, match="not of a known format"):

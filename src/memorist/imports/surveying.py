@@ -130,12 +130,22 @@ def _why_none(source: Source, format: str | None) -> str:
             raise FormatError(f"{source.name}: {error}") from error
     if any(part.pure.suffix.lower() == ".zip" for part in source.parts):
         return f"{source.name} holds a zip that cannot be opened there; unpack it, and give what is in it"
+    if all(map(_is_blank, source.parts)):
+        return f"{source.name} holds no records"
     source.asked = True
     for part in source.parts:
         if format is None and (known := next((each for each in readers() if _recognises(each, part)), None)):
             return f"{part.name} is of {known.title}: give its folder itself, or --as {known.name}"
     wanted = "a known format" if format is None else f"the format {format}"
     return f"{source.name} is not of {wanted}; give --as FORMAT where you know it: {reader_names()}"
+
+
+def _is_blank(part: Part) -> bool:
+    """Return whether a file is JSON, and holds no value: only lists and objects with nothing in them."""
+    try:
+        return next(part.walk(lambda path: True), None) is None
+    except (FormatError, *MALFORMED):
+        return False
 
 
 def survey(
