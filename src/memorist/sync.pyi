@@ -41,10 +41,13 @@ class Admin(Twin):
 
     def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
 
-    def users(self) -> dict[str | None, int]:
+    def users(self, *, waiting: bool = False) -> dict[str | None, int]:
         """Return how many current memories each user of the tenant has; None stands for the shared ones.
 
         State, which a framework keeps for itself, does not count; a user who has nothing else has 0.
+
+        Args:
+            waiting: count what waits in the inbox of each user instead, and leave out those with nothing.
 
         Raises:
             ScopeError: behind a user's wall.

@@ -1,5 +1,6 @@
 """The command inbox: at a terminal one key decides, and scripts decide by id."""
 
+import asyncio
 import os
 import select
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
-from memorist import Memory
+from memorist import Draft, Memory
 from memorist.cli.inbox import _decided
 from memorist.errors import WaitingError
 from memorist.records.origins import CLI, MCP
@@ -59,6 +60,25 @@ def test_without_a_terminal_it_lists_and_scripts_decide(memorist: Command, ask: 
     assert "Dropped" in memorist("inbox", "drop", red, "--user", "tom").out
     assert "waits again" in memorist("inbox", "drop", red, "--undo", "--user", "tom").out
     assert memorist("count", "--user", "tom", "--json").json == 2
+
+
+async def ask_for(user: str | None, *drafts: str | Draft, path: Path) -> str:
+    """Let an agent ask to remember several records at once, and return the proposal's id."""
+    async with Memory.open(path, embedder="hash", user=user, confirm=True) as memory:
+        with pytest.raises(WaitingError):
+            await memory.remember(drafts, proposed=True)
+        return (await memory.admin.inbox())[-1].id
+
+
+def test_without_a_user_it_says_for_whom_something_waits(memorist: Command, db: Path) -> None:
+    for user in ("tom", "alice"):
+        asyncio.run(ask_for(user, "Likes tea", path=db))
+    told = memorist("inbox")
+    assert (told.code, told.out) == (0, "Nothing waits.\n")
+    assert told.err == "Proposals wait for 2 users: 'alice', 'tom'. See those of one with memorist inbox --user NAME\n"
+    assert "alice" not in memorist("inbox", "--user", "bob").err
+    asyncio.run(ask_for(None, "Opens at nine", path=db))
+    assert "Opens at nine" in (told := memorist("inbox")).out and told.err == ""
 
 
 @pytest.mark.parametrize(

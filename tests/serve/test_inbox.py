@@ -10,6 +10,7 @@ from mcp import Client, MCPError
 from playwright.async_api import Browser, Page, expect
 
 from memorist.agents import memory_tools
+from memorist.cli.inbox import _tell_of_waiting
 from memorist.errors import NotFoundError, ScopeError, WaitingError
 from memorist.memory import Memory
 from memorist.records.origins import Author
@@ -74,6 +75,19 @@ async def test_a_request_by_http_that_waits_is_accepted_and_no_error(site: str) 
         answer = await http.post(f"/v1/inbox/{proposal['id']}/keep", json={})
         assert [each["content"] for each in answer.json()["records"]] == ["Likes tea"]
         assert (await http.post("/v1/inbox/none/drop", json={})).status_code == 404
+
+
+async def test_only_an_administrator_of_all_users_learns_for_whom_something_waits(
+    everyone: Memory, tokens: Tokens, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(WaitingError):
+        await everyone.scoped(user="alice").remember("Likes tea", proposed=True)
+    async with running(create_app(everyone)) as url:
+        for told, user, right in ((True, None, "admin"), (False, None, "write"), (False, "bob", "admin")):
+            secret, _ = await tokens.create(f"{user} {right}", user=user, right=right)
+            async with Memory.connect(url, token=secret) as memory:
+                assert await _tell_of_waiting(memory) == told
+                assert ("alice" in capsys.readouterr().err) == told
 
 
 async def test_who_may_only_write_does_not_decide(everyone: Memory, client: Any, tokens: Tokens) -> None:

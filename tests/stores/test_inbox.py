@@ -527,6 +527,20 @@ async def test_what_is_changed_after_keeping_was_cut_off_stays_changed(reopen: O
             assert await memory.topics.get("user.editor") == "nano"
 
 
+async def test_an_administrator_sees_for_whom_something_waits(reopen: Open) -> None:
+    async with reopen() as memory:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        await asked(alice, "Likes tea")
+        await asked(alice, "Likes milk")
+        dropped = await asked(bob, "Likes tea")
+        assert await memory.admin.users(waiting=True) == {"alice": 2, "bob": 1}
+        await bob.admin.drop(dropped.id)
+        assert await memory.admin.users(waiting=True) == {"alice": 2}
+        assert await memory.admin.users() == await memory.scoped(tenant="other").admin.users(waiting=True) == {}
+        with pytest.raises(ScopeError, match="cannot look at everyone's"):
+            await bob.admin.users(waiting=True)
+
+
 @pytest.mark.slow
 @plain_only
 async def test_two_processes_that_keep_at_once_store_one_record(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import click
 
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
-from memorist.cli.running import opened, tell_of_others, text_or_stdin
+from memorist.cli.running import first_of, opened, tell_of_others, text_or_stdin
 from memorist.cli.showing import clean, counted, print_json, print_table
-from memorist.errors import MemoristError
+from memorist.errors import MemoristError, ScopeError
 
 if TYPE_CHECKING:
     from memorist.memory import Memory
@@ -61,7 +61,8 @@ async def _show(memory: "Memory", waiting: "Sequence[Proposal]", *, as_json: boo
         print_json([each.to_dict() for each in waiting])
     elif not waiting:
         click.echo("Nothing waits.")
-        await tell_of_others(memory)
+        if not await _tell_of_waiting(memory):
+            await tell_of_others(memory)
     elif sys.stdin.isatty() and sys.stdout.isatty():
         for number, each in enumerate(waiting, start=1):
             click.echo(f"\n{click.style(f'{number} of {len(waiting)}', bold=True)} · {_about(each)}")
@@ -75,6 +76,19 @@ async def _show(memory: "Memory", waiting: "Sequence[Proposal]", *, as_json: boo
 
 async def _decided(memory: "Memory", proposal: "Proposal") -> bool:
     """Ask for one key and do what it says; return False to go no further."""
+async def _tell_of_waiting(memory: "Memory") -> bool:
+    """Report on stderr for which users something waits, if the caller may list them; return whether it does."""
+    try:
+        found = {} if memory.scope.user is not None else await memory.admin.users(waiting=True)
+    except ScopeError:  # the token does not allow reading all users
+        return False
+    users = [user for user in found if user is not None]
+    if users:
+        told = f"Proposals wait for {counted(len(users), 'user')}: {first_of(users)}"
+        click.echo(f"{told}. See those of one with memorist inbox --user NAME", err=True)
+    return bool(users)
+
+
     keys = {key: does for key, does in _KEYS.items() if key != "c" or proposal.changeable}
     click.echo(" · ".join(f"{key} {does}" for key, does in keys.items()))
     while (key := click.getchar().lower()) not in (*keys, "\x1b"):

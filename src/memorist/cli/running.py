@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -189,8 +189,13 @@ async def tell_of_others(memory: "Memory") -> None:
         return
     named = [user for user, count in users.items() if user is not None and count]
     if named:
-        shown = ", ".join(repr(user) for user in named[:_MOST_USERS]) + (", …" if len(named) > _MOST_USERS else "")
+        shown = first_of(named)
         click.echo(f"No records are shared by all users; these have their own: {shown}. Ask with --user NAME", err=True)
+
+
+def first_of(users: Sequence[str]) -> str:
+    """Return the names of the first few users, for people."""
+    return ", ".join(map(repr, users[:_MOST_USERS])) + (", …" if len(users) > _MOST_USERS else "")
 
 
 def run(work: Callable[[], Awaitable[_T]]) -> _T:

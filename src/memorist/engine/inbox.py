@@ -36,10 +36,10 @@ from memorist.operations.answers import Proposal
 from memorist.operations.calls import Call
 from memorist.operations.requests import Request
 from memorist.records.codec import plain
-from memorist.records.filters import make_filter
+from memorist.records.filters import Filter, make_filter
 from memorist.records.origins import NOBODY, Author, Door, joined, parse_authors
 from memorist.records.record import Action, Draft, Kind, Record
-from memorist.records.scope import INBOX_PREFIX, Scope
+from memorist.records.scope import INBOX_PREFIX, Scope, Wall
 from memorist.records.times import iso, parse_expiry
 from memorist.stores.base import Remove, Write
 from memorist.system.aside import aside
@@ -197,9 +197,20 @@ async def inbox(core: Core, call: Call, request: requests.Inbox) -> list[Proposa
     return [_shown(each) for each in await _waiting(core, call)]
 
 
+async def waiting(core: Core, call: Call) -> dict[str | None, int]:
+    """Return how many proposals wait for each user of the tenant for whom any does."""
+    walls = [Wall(call.scope.tenant, user).inbox for user in await core.store.users(call.scope.wall.inbox.tenant)]
+    counts = {each.user: await core.store.count(each.reach, _undecided_in(call.scope)) for each in walls}
+    return {user: count for user, count in counts.items() if count}
+
+
 async def _waiting(core: Core, call: Call) -> list[Record]:
-    chosen = make_filter(payload=_UNDECIDED, agent=call.scope.agent, session=call.scope.session)
-    return await core.store.select(call.scope.wall.inbox.reach, chosen, order="oldest", limit=2 * _MOST)
+    chosen, reach = _undecided_in(call.scope), call.scope.wall.inbox.reach
+    return await core.store.select(reach, chosen, order="oldest", limit=2 * _MOST)
+
+
+def _undecided_in(scope: Scope) -> Filter:
+    return make_filter(payload=_UNDECIDED, agent=scope.agent, session=scope.session)
 
 
 def _shown(record: Record) -> Proposal:

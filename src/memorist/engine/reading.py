@@ -4,6 +4,7 @@ from collections.abc import Set
 from typing import Any
 
 from memorist.engine.core import Core
+from memorist.engine.inbox import waiting
 from memorist.operations import cursors, requests
 from memorist.operations.answers import ReplacementPage
 from memorist.operations.calls import Call
@@ -112,4 +113,4 @@ async def vectors(core: Core, call: Call, request: requests.Vectors) -> dict[str
 async def users(core: Core, call: Call, request: requests.Users) -> dict[str | None, int]:
     """Return the number of records of each user of the tenant."""
     call.scope.check_everyone()
-    return await core.store.users(call.scope.tenant)
+    return await (waiting(core, call) if request.waiting else core.store.users(call.scope.tenant))

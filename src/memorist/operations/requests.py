@@ -597,6 +597,8 @@ class Traces(Request[results.TracePage]):
 class Users(Request[dict[str | None, int]]):
     """Return the users of the tenant; see `Admin.users`."""
 
+    waiting: Annotated[bool, read.flag] = False
+
 
 # --- the inbox -----------------------------------------------------------------------------------------
 
