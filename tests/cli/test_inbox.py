@@ -70,6 +70,14 @@ async def ask_for(user: str | None, *drafts: str | Draft, path: Path) -> str:
         return (await memory.admin.inbox())[-1].id
 
 
+def test_several_records_are_shown_each_by_itself(memorist: Command, db: Path) -> None:
+    topic = Draft(content="vim\u202e", kind="topic", key="user.editor", metadata={"since": 1999})
+    asyncio.run(ask_for("tom", "Likes tea", topic, path=db))
+    listed = [line.strip() for line in memorist("inbox", "--user", "tom").out.splitlines()]
+    assert "remember 2 records" in listed[1] and listed[1].endswith("1. note")
+    assert listed[2:6] == ["Likes tea", "2. topic user.editor", "vim\ufffd", 'metadata: {"since": 1999}']
+
+
 def test_without_a_user_it_says_for_whom_something_waits(memorist: Command, db: Path) -> None:
     for user in ("tom", "alice"):
         asyncio.run(ask_for(user, "Likes tea", path=db))

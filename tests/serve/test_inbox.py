@@ -1,5 +1,6 @@
 """The inbox through REST, a remote memory, MCP and the console: an agent asks, and only the user decides."""
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from memorist.cli.inbox import _tell_of_waiting
 from memorist.errors import NotFoundError, ScopeError, WaitingError
 from memorist.memory import Memory
 from memorist.records.origins import Author
+from memorist.records.record import Draft
 from memorist.serve.app import create_app
 from memorist.serve.auth import Tokens
 from memorist.serve.mcp import Access, create_server
@@ -178,6 +180,59 @@ async def test_one_key_decides_on_the_page(page: Page, site: str, asked: Memory)
     await page.get_by_role("button", name="Undo").click()
     await expect(page.get_by_role("status")).to_contain_text("It waits again")
     await expect(forms).to_have_count(1)
+
+
+IN_ORDER = """each => {
+  const places = [], texts = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
+  for (let text; (text = texts.nextNode()); ) {
+    for (let at = 0; at < text.length; at++) {
+      const range = document.createRange();
+      range.setStart(text, at);
+      range.setEnd(text, at + 1);
+      const box = range.getBoundingClientRect();
+      if (box.width) places.push([box.left, text.data[at]]);
+    }
+  }
+  return places.sort((one, other) => one[0] - other[0]).map((each) => each[1]).join("");
+}"""
+"""Returns the characters of an element of one line as they are seen from left to right."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turned", ["\u202e{}", "\u2067\u2066{}\u2069 \u2066back\u2069\u2069"])
+async def test_what_turns_a_text_round_is_shown_and_does_not(
+    page: Page, site: str, everyone: Memory, turned: str
+) -> None:
+    alice = everyone.scoped(user="alice")
+    given = turned.format("three words long")
+    read = re.sub("[\u202a-\u202e\u2066-\u2069]", "\ufffd", given)
+    old = await alice.remember(given)
+    for asking in (
+        alice.remember(given, kind="topic", key=given, metadata={"a": given}, proposed=True),
+        alice.revise(old.id, content="New", proposed=True),
+    ):
+        with pytest.raises(WaitingError):
+            await asking
+    await page.goto(f"{site}/inbox?user=alice")
+    seen = [await each.evaluate(IN_ORDER) for each in await page.locator("form.waits p").all()]
+    assert seen[0].startswith(f"remember · topic · {read} · user · python · 2")
+    assert seen[1] == read and f'"a": "{read}"' in seen[2]
+    assert seen[3].startswith("revise · assistant · python · 2")
+    assert seen[4:] == ["New", f"now: {read}"]
+    await page.locator("summary").first.click()
+    assert await page.locator("textarea").first.input_value() == given
+
+
+@pytest.mark.slow
+async def test_several_records_are_shown_each_by_itself(page: Page, site: str, everyone: Memory) -> None:
+    topic = Draft(content="vim", kind="topic", key="user.editor", metadata={"since": 1999})
+    with pytest.raises(WaitingError):
+        await everyone.scoped(user="alice").remember(["Likes\n\ntea", topic], proposed=True)
+    await page.goto(f"{site}/inbox?user=alice")
+    assert (await page.locator("form.waits p").all_inner_texts())[1:] == [
+        "1 of 2 · note", "Likes\n\ntea", "2 of 2 · topic · user.editor", "vim", 'metadata: { "since": 1999 }',
+    ]  # fmt: skip
+    await expect(page.locator("details")).to_have_count(0)
 
 
 @pytest.mark.slow

@@ -527,6 +527,22 @@ async def test_what_is_changed_after_keeping_was_cut_off_stays_changed(reopen: O
             assert await memory.topics.get("user.editor") == "nano"
 
 
+async def test_several_records_are_shown_each_by_itself(reopen: Open) -> None:
+    async with reopen() as memory:
+        old = await memory.remember("Drinks coffee")
+        with pytest.raises(WaitingError):
+            await agent(memory).remember(
+                ["Drinks tea", Draft(content="vim", kind="topic", key="user.editor", metadata={"a": 1})],
+                forgetting=[old.id],
+            )
+        [both] = await memory.admin.inbox()
+        assert [(each.content, each.drafts[0]["kind"], each.details) for each in both.parts] == [
+            ("Drinks tea", "note", {}), ("vim", "topic", {"metadata": {"a": 1}}),
+        ]  # fmt: skip
+        assert (both.details, both.changeable) == ({"forgetting": [old.id]}, False)
+        assert (await asked(memory, "Likes tea")).parts == ()
+
+
 async def test_an_administrator_sees_for_whom_something_waits(reopen: Open) -> None:
     async with reopen() as memory:
         alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")

@@ -1,9 +1,10 @@
 """The command that shows what agents ask for, and lets the user keep, change or drop it."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
@@ -74,8 +75,6 @@ async def _show(memory: "Memory", waiting: "Sequence[Proposal]", *, as_json: boo
         print_table(("Asked", "What"), rows)
 
 
-async def _decided(memory: "Memory", proposal: "Proposal") -> bool:
-    """Ask for one key and do what it says; return False to go no further."""
 async def _tell_of_waiting(memory: "Memory") -> bool:
     """Report on stderr for which users something waits, if the caller may list them; return whether it does."""
     try:
@@ -89,6 +88,8 @@ async def _tell_of_waiting(memory: "Memory") -> bool:
     return bool(users)
 
 
+async def _decided(memory: "Memory", proposal: "Proposal") -> bool:
+    """Ask for one key and do what it says; return False to go no further."""
     keys = {key: does for key, does in _KEYS.items() if key != "c" or proposal.changeable}
     click.echo(" · ".join(f"{key} {does}" for key, does in keys.items()))
     while (key := click.getchar().lower()) not in (*keys, "\x1b"):
@@ -126,17 +127,33 @@ def _edited(text: str) -> str | None:
 
 def _about(proposal: "Proposal") -> str:
     """Return what is asked, by whom and when."""
-    made = proposal.drafts[0] if proposal.drafts else {}
-    what = " ".join(str(part) for part in (proposal.verb, made.get("kind"), made.get("key")) if part is not None)
+    what = f"{proposal.verb} {counted(len(proposal.parts), 'record') if proposal.parts else _made(proposal)}".rstrip()
     parts = (what, proposal.door, proposal.scope.agent, f"{proposal.at:%Y-%m-%d %H:%M}")
     return clean(" · ".join(part for part in parts if part))
 
 
+def _made(proposal: "Proposal") -> str:
+    """Return the kind and the key of the record that would be stored; "" where there is none."""
+    return " ".join(each[name] for each in proposal.drafts for name in ("kind", "key") if each.get(name) is not None)
+
+
 async def _told(memory: "Memory", proposal: "Proposal") -> str:
-    """Return the text, what would be stored beside it, and the texts in whose place it would stand."""
+    """Return each text with what would be stored beside it, and the texts in whose place they would stand."""
     found = [] if proposal.verb == "forget" else await memory.find(proposal.ids)
-    beside = [*proposal.details.items(), *(("now", each.content) for each in found)]
-    return clean("".join([proposal.content, *(f"\n  {name}: {value}" for name, value in beside)]))
+    parts = (
+        f"{number}. {_made(each)}\n{each.content}{_beside(each.details)}"
+        for number, each in enumerate(proposal.parts, start=1)
+    )
+    texts = "\n".join(parts) or proposal.content
+    now = "".join(f"\n  now: {each.content}" for each in found)
+    return clean(f"{texts}{_beside(proposal.details)}{now}")
+
+
+def _beside(details: Mapping[str, Any]) -> str:
+    told = (
+        (name, value if isinstance(value, str) else dumps(value, ensure_ascii=False)) for name, value in details.items()
+    )
+    return "".join(f"\n  {name}: {value}" for name, value in told)
 
 
 def _kept(records: "Sequence[Record]") -> str:

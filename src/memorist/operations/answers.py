@@ -3,7 +3,7 @@
 import hashlib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
@@ -250,7 +250,7 @@ class TracePage(Plain):
     next: str | None = None
 
 
-_SHOWN = frozenset(("author", "content", "derived_from", "embed", "id", "ids", "kind", "key", "supersedes", "verified"))
+_SHOWN = frozenset("author content derived_from embed id ids kind key records supersedes verified".split())
 """The fields of a proposal that are shown otherwise, or that whoever keeps it decides."""
 
 
@@ -289,15 +289,21 @@ class Proposal(Plain):
         return found
 
     @property
+    def parts(self) -> "Sequence[Proposal]":
+        """Each of several records as a proposal of its own; () of one."""
+        parts = (replace(self, content=each["content"], asked={"records": (each,)}) for each in self.drafts)
+        return tuple(parts) if len(self.drafts) > 1 else ()
+
+    @property
     def changeable(self) -> bool:
         """Whether there is one text, in the place of which the user can keep another."""
         return "content" in self.asked or len(self.drafts) == 1
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """What would be stored beside the text, by name: a cue, metadata, an expiry; of several records, all of it.
+        """What would be stored beside the text, by name: a cue, metadata, an expiry; of several records see `parts`.
 
         And what else would be done: which records are forgotten for it, whether what was derived from some goes too.
         """
-        given = {**self.asked, **self.drafts[0], "records": ()} if len(self.drafts) == 1 else self.asked
+        given = {**self.asked, **self.drafts[0]} if len(self.drafts) == 1 else self.asked
         return {name: value for name, value in given.items() if name not in _SHOWN and value}

@@ -28,6 +28,7 @@ HEADERS: Mapping[str, str] = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
+_DIRECTIONS = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 _SIGNALS = {
     "words": "its words",
     "words_around": "words around it",
@@ -83,6 +84,11 @@ def _field(context: Context, moment: datetime | None) -> str:
     return "" if moment is None else field_of(moment, context.get("zone", UTC))
 
 
+def _in_order(text: str) -> str:
+    """Return a text whose characters are shown in the order in which agents read them."""
+    return _DIRECTIONS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
@@ -109,6 +115,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "in_order": _in_order,
         "json": _json,
         "when": _when,
         "field": _field,
