@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
+from children import finish, keep_until_killed, start
 from memorist import Draft, Memory
 from memorist.cli.inbox import _decided
 from memorist.errors import WaitingError
@@ -87,6 +88,29 @@ def test_without_a_user_it_says_for_whom_something_waits(memorist: Command, db: 
     assert "alice" not in memorist("inbox", "--user", "bob").err
     asyncio.run(ask_for(None, "Opens at nine", path=db))
     assert "Opens at nine" in (told := memorist("inbox")).out and told.err == ""
+
+
+@pytest.mark.slow
+def test_what_is_being_kept_says_so_and_offers_nothing_else(
+    memorist: Command, db: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    id = asyncio.run(ask_for("tom", "Likes tea", path=db))
+    finish(start(keep_until_killed, db, id, 1, "tom"))
+    assert "keeping it has begun" in memorist("inbox", "--user", "tom").out
+    assert [each["state"] for each in memorist("inbox", "--user", "tom", "--json").json] == ["keeping"]
+    for refused in (("drop", id), ("change", id, "Likes milk")):
+        told = memorist("inbox", *refused, "--user", "tom")
+        assert told.code == 1 and "keep it again" in told.err
+    keys = iter("dck")
+    monkeypatch.setattr("click.getchar", lambda: next(keys))
+
+    async def decide() -> None:
+        async with Memory.open(db, embedder="hash", user="tom") as memory:
+            assert await _decided(memory, (await memory.admin.inbox())[0])
+            assert [each.content for each in await memory.recent()] == ["Likes tea"]
+
+    asyncio.run(decide())
+    assert "k keep · s skip · q quit" in capsys.readouterr().out and next(keys, None) is None
 
 
 @pytest.mark.parametrize(

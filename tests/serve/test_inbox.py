@@ -10,6 +10,7 @@ import pytest
 from mcp import Client, MCPError
 from playwright.async_api import Browser, Page, expect
 
+from children import finish, keep_until_killed, start
 from memorist.agents import memory_tools
 from memorist.cli.inbox import _tell_of_waiting
 from memorist.errors import NotFoundError, ScopeError, WaitingError
@@ -233,6 +234,29 @@ async def test_several_records_are_shown_each_by_itself(page: Page, site: str, e
         "1 of 2 · note", "Likes\n\ntea", "2 of 2 · topic · user.editor", "vim", 'metadata: { "since": 1999 }',
     ]  # fmt: skip
     await expect(page.locator("details")).to_have_count(0)
+
+
+@pytest.mark.slow
+async def test_what_is_being_kept_says_so_and_can_only_be_kept(
+    page: Page, site: str, everyone: Memory, tmp_path: Path
+) -> None:
+    alice = everyone.scoped(user="alice")
+    with pytest.raises(WaitingError):
+        await alice.remember("Likes tea", proposed=True)
+    [proposal] = await alice.admin.inbox()
+    finish(start(keep_until_killed, tmp_path / "memory.db", proposal.id, 1, "alice"))
+    async with httpx.AsyncClient(base_url=site, params={"user": "alice"}) as http:
+        assert [each["state"] for each in (await http.get("/v1/inbox")).json()["proposals"]] == ["keeping"]
+        refused = await http.post(f"/v1/inbox/{proposal.id}/drop", json={})
+        assert refused.status_code == 409 and "keep it again" in refused.json()["detail"]
+    await page.goto(f"{site}/inbox?user=alice")
+    await expect(page.locator("form.waits")).to_contain_text("Keeping this has begun")
+    assert await page.locator("form.waits button").all_inner_texts() == ["Keep"]
+    await page.keyboard.press("d")
+    await page.keyboard.press("c")
+    await page.keyboard.press("k")
+    await expect(page.get_by_role("status")).to_contain_text("Kept")
+    assert [each.content for each in await alice.recent()] == ["Likes tea"]
 
 
 @pytest.mark.slow

@@ -527,6 +527,22 @@ async def test_what_is_changed_after_keeping_was_cut_off_stays_changed(reopen: O
             assert await memory.topics.get("user.editor") == "nano"
 
 
+async def test_what_is_being_kept_says_so_and_can_only_be_kept(reopen: Open) -> None:
+    async with reopen() as memory:
+        proposal = await asked(memory, "Likes tea")
+        assert (proposal.state, proposal.changeable) == ("waiting", True)
+        await cut_off(memory, proposal)
+        [begun] = await memory.admin.inbox()
+        assert (begun.state, begun.changeable) == ("keeping", False)
+        with pytest.raises(ConflictError, match="has begun; keep it again, and forget what it stored"):
+            await memory.admin.drop(begun.id)
+        with pytest.raises(ConflictError, match="has begun; keep it again as it is, and change what it stored"):
+            await memory.admin.keep(begun.id, "Likes milk")
+        assert [each.content for each in await memory.admin.keep(begun.id)] == ["Likes tea"]
+        milk = await asked(memory, "Likes milk")
+        assert (await memory.admin.drop(milk.id)).state == "dropped"
+
+
 async def test_several_records_are_shown_each_by_itself(reopen: Open) -> None:
     async with reopen() as memory:
         old = await memory.remember("Drinks coffee")

@@ -261,9 +261,9 @@ async def keep_when_told(path: str, *ids: str) -> None:
                 say(*(each.id for each in await memory.admin.keep(id)))
 
 
-async def keep_until_killed(path: str, id: str, writes: str) -> None:
+async def keep_until_killed(path: str, id: str, writes: str, user: str | None = None) -> None:
     """Keep what waits in the inbox, and end as if killed after so many writes."""
-    async with open_memory(path) as memory:
+    async with open_memory(path, user=user) as memory:
         store = core_of(memory).store
         write, left = store.write, int(writes)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memorist.records.record import Record
 
 _KEYS = {"k": "keep", "c": "change", "d": "drop", "s": "skip", "q": "quit"}
+_BEGUN = "keeping it has begun, and can only be completed: should it still be here in a minute, keep it again"
 
 
 @command()
@@ -90,7 +91,8 @@ async def _tell_of_waiting(memory: "Memory") -> bool:
 
 async def _decided(memory: "Memory", proposal: "Proposal") -> bool:
     """Ask for one key and do what it says; return False to go no further."""
-    keys = {key: does for key, does in _KEYS.items() if key != "c" or proposal.changeable}
+    refused = {"c": not proposal.changeable, "d": proposal.state == "keeping"}
+    keys = {key: does for key, does in _KEYS.items() if not refused.get(key)}
     click.echo(" · ".join(f"{key} {does}" for key, does in keys.items()))
     while (key := click.getchar().lower()) not in (*keys, "\x1b"):
         pass
@@ -146,7 +148,8 @@ async def _told(memory: "Memory", proposal: "Proposal") -> str:
     )
     texts = "\n".join(parts) or proposal.content
     now = "".join(f"\n  now: {each.content}" for each in found)
-    return clean(f"{texts}{_beside(proposal.details)}{now}")
+    begun = f"\n  {_BEGUN}" if proposal.state == "keeping" else ""
+    return clean(f"{texts}{_beside(proposal.details)}{now}{begun}")
 
 
 def _beside(details: Mapping[str, Any]) -> str:

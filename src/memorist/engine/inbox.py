@@ -218,7 +218,7 @@ def _shown(record: Record) -> Proposal:
     return Proposal(
         id=record.id, at=record.at, expires_at=record.expires_at, scope=_outside(record.scope), verb=payload["verb"],
         door=payload["door"], authors=tuple(record.origin.authors.names), content=record.content,
-        asked=payload["asked"], ids=tuple(payload["ids"]),
+        asked=payload["asked"], ids=tuple(payload["ids"]), state=payload["state"],
     )  # fmt: skip
 
 
@@ -234,7 +234,9 @@ async def keep(core: Core, call: Call, request: requests.Keep) -> list[Record]:
         found = await _undecided(core, call, request.id)
         if found.payload["state"] == "keeping":  # by another process, or one that was killed
             if request.content not in (None, found.content):
-                raise ConflictError(f"{shown(request.id)} is being kept with another text; keep it, and change that")
+                raise ConflictError(
+                    f"keeping {shown(request.id)} has begun; keep it again as it is, and change what it stored"
+                )
             return [], found
         return await _moved(core, _reworded(found, request.content, call.door.author), "keeping")
 
@@ -263,7 +265,7 @@ async def drop(core: Core, call: Call, request: requests.Drop) -> Proposal:
     async def decide() -> tuple[list[Write], Record]:
         found = await _undecided(core, call, request.id, dropped=request.undo)
         if found.payload["state"] == "keeping":
-            raise ConflictError(f"{shown(request.id)} is being kept; keep it, and forget what it stored")
+            raise ConflictError(f"keeping {shown(request.id)} has begun; keep it again, and forget what it stored")
         if request.undo:
             writes, moved = await _moved(core, found, "waiting")
             return [*writes, Remove(_MARK + request.id, Action.FORGOTTEN, core.clock())], moved

@@ -269,6 +269,8 @@ class Proposal(Plain):
         content: the text to remember or to change to, or the beginnings of the texts to forget.
         asked: the arguments of the verb, as JSON has them.
         ids: the records that it would change, supersede or forget, or is drawn from.
+        state: "waiting"; "keeping" while it is kept, and where that was cut off, so that it can only be kept again;
+            "dropped".
     """
 
     id: str
@@ -281,6 +283,7 @@ class Proposal(Plain):
     content: str
     asked: Mapping[str, Any] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
+    state: Literal["waiting", "keeping", "dropped"] = "waiting"
 
     @property
     def drafts(self) -> Sequence[Mapping[str, Any]]:
@@ -297,7 +300,7 @@ class Proposal(Plain):
     @property
     def changeable(self) -> bool:
         """Whether there is one text, in the place of which the user can keep another."""
-        return "content" in self.asked or len(self.drafts) == 1
+        return self.state == "waiting" and ("content" in self.asked or len(self.drafts) == 1)
 
     @property
     def details(self) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select");
   if (!marked || typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   const buttons = { k: "keep", d: "drop" };
-  if (event.key in buttons) marked.querySelector(`button[value=${buttons[event.key]}]`).click();
+  if (event.key in buttons) marked.querySelector(`button[value=${buttons[event.key]}]`)?.click();
   else if (event.key === "s") waiting[(waiting.indexOf(marked) + 1) % waiting.length].focus();
   else if (event.key === "c" && marked.querySelector("textarea")) {
     event.preventDefault();
