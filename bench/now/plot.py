@@ -72,8 +72,16 @@ def draw_evidence(points: Mapping[int, Sequence[tuple[float, int]]], path: Path)
     used = [sum(tokens for _, tokens in each) / len(each) for each in points.values()]
     shares = [100 * sum(share for share, _ in each) / len(each) for each in points.values()]
     panel.plot(used, shares, "o-", color="#c0392b")
+    allowed = defaultdict[tuple[int, int], list[str]](list)  # a larger budget may be used no further
     for budget, x, y in zip(points, used, shares, strict=True):
-        panel.annotate(f"{budget:,} allowed", (x, y), textcoords="offset points", xytext=(6, -10), fontsize=8)
+        allowed[round(x), round(y)].append(f"{budget:,}")
+    *before, last = allowed
+    for place, budgets in allowed.items():
+        side = "right" if place in before[1:] else "center" if place == last else "left"
+        offset = {"right": (-6, 4), "center": (-40, -24), "left": (8, -4)}[side]
+        text = f"{' and '.join(budgets)} allowed"
+        panel.annotate(text, place, textcoords="offset points", xytext=offset, ha=side, fontsize=8)
+    panel.margins(y=0.12)
     panel.set(xlabel="tokens used", ylabel="rows that answer, told, %", title="A year in which things change")
     panel.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
