@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from memorist.cli.showing import print_replacements
+
 Command: TypeAlias = Callable[..., Any]
 
 
@@ -61,6 +63,11 @@ def test_recent_goes_from_the_newest_back(memorist: Command) -> None:
     assert [record["content"] for record in memorist("recent", "--json").json] == ["day 3", "day 2", "day 1"]
     shown = memorist("recent", "-n", "1").out
     assert "day 3" in shown and "2024-05-03" in shown and "day 2" not in shown
+
+
+def test_where_what_was_read_holds_no_change_the_cursor_still_leads_on(capsys: pytest.CaptureFixture[str]) -> None:
+    print_replacements({"changes": [], "next": "1-2"})
+    assert capsys.readouterr().out == "Nothing changed so far.\nMore: --cursor 1-2\n"
 
 
 def test_changes_show_the_state_before_each_and_go_on_by_the_cursor(memorist: Command) -> None:

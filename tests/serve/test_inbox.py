@@ -174,6 +174,7 @@ async def test_one_key_decides_on_the_page(page: Page, site: str, asked: Memory)
     await expect(forms).to_have_count(1)
     assert [each.content for each in await asked.recent()] == ["Likes kcds tea"]
     await page.get_by_role("button", name="Undo forgetting").click()
+    await expect(page.get_by_role("button", name="Undo forgetting")).to_have_count(0)
     await page.get_by_role("link", name="Inbox").click()
     assert await asked.count() == 2
     await page.keyboard.press("d")

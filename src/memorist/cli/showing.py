@@ -178,11 +178,9 @@ def print_replacements(page: Mapping[str, Any]) -> None:
         before = [(f"\nbefore, {_when(former)[:10]}: ", "yellow"), *_described(former)]
         how = [(f"\nit says: {clean(signs)}", "cyan")] if signs else []
         rows.append((f"{change['score']:.2f}", _when(change["record"]), [*_described(change["record"]), *before, *how]))
-    if not rows:
-        click.echo("Nothing changed.")
-        return
-    print_table(("Score", "When", "What"), rows, right=1)
-    if page["next"] is not None:
+    more = page["next"] is not None
+    print_table(("Score", "When", "What"), rows, right=1, none=f"Nothing changed{' so far' * more}.")
+    if more:
         click.echo(f"More: --cursor {page['next']}")
 
 
