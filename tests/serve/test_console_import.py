@@ -3,11 +3,9 @@
 import asyncio
 import gc
 import io
-import os
 import re
 import sqlite3
 import tempfile
-import time
 import zipfile
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +18,6 @@ from playwright.async_api import Browser, Page, expect
 from memorist import Memory
 from memorist.errors import MemoristError
 from memorist.imports.held import Held
-from memorist.serve import uploads
 from memorist.serve.app import Limits, create_app
 from memorist.serve.auth import Tokens
 from memorist.serve.console import jobs
@@ -358,18 +355,6 @@ async def test_databases_are_read_without_a_name(visitor: Visitor, alice: Memory
     assert "LangGraph" in await visitor.look()
     await visitor.do("load")
     assert "1 added" in await visitor.look()
-
-
-@pytest.mark.posix
-def test_what_earlier_servers_left_is_swept(temporary: Path) -> None:
-    for name, age in (("memorist-import-old", 7200), ("memorist-import-new", 0), ("other", 7200)):
-        (temporary / name / "upload").mkdir(parents=True)
-        (temporary / name / "upload" / "chat.txt").write_text(CHAT)
-        os.utime(temporary / name, (time.time() - age,) * 2)
-    (temporary / "memorist-import-link").symlink_to(temporary / "other")
-    uploads.sweep()
-    assert {each.name for each in temporary.iterdir()} == {"memorist-import-new", "memorist-import-link", "other"}
-    assert (temporary / "other" / "upload" / "chat.txt").exists()
 
 
 async def test_who_the_user_is_is_settled_for_each_chat_and_nobody_else_is_taken(

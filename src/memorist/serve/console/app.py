@@ -34,7 +34,6 @@ from memorist.serve.console.visits import Handler, answered, error_page, is_fore
 from memorist.serve.limits import Limits
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
-from memorist.serve.uploads import sweep
 
 _IMPORT = "/import"
 STREAMING = (_IMPORT, "/purge")
@@ -85,7 +84,6 @@ _CHANGES: Mapping[str, tuple[Handler, Sequence[str]]] = {
 
 def add_console(app: FastAPI, limits: Limits) -> None:
     """Add the console's routes to those of REST, and error pages for paths that do not exist."""
-    sweep()
     server, sessions = app.state.server, Sessions()
     app.router.routes.extend(_routes(server, sessions, Importing(limits.load_bytes)))
     told = app.exception_handlers[HTTPException]
