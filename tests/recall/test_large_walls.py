@@ -132,6 +132,8 @@ async def test_the_same_hits_as_from_memory(
                     assert score == pytest.approx(likely, rel=0.05, abs=1e-5), (question, given)
                     shares = [each.pop("share", 0.0) for each in (signals, expected)]
                     assert shares[0] == pytest.approx(shares[1], rel=0.05, abs=1e-5), (question, given)
+                    blind = [each.pop("blind", 0.0) for each in (signals, expected)]  # of fewer records, likewise
+                    assert blind[0] == pytest.approx(blind[1], rel=0.1), (question, given)
                     assert signals == pytest.approx(expected, abs=1e-4), (question, given)
 
 
