@@ -60,7 +60,7 @@ class Question:
     mild: bool = False
     """Whether it may ask for that state as well as for anything else: it says neither "I" nor "now", or is a phrase."""
     phrase: bool = False
-    """Whether it asks nothing, but names what is sought: "door code"."""
+    """Whether it asks nothing, as the words of a search do not: "door code"."""
 
 
 UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
@@ -108,7 +108,7 @@ def read_question(
     asked = [t for t in asked_terms(text) if t not in gone]
     first_person, present, pointed = said("first_person", text), said("now", text), tuple(spans(text, now, years))
     phrase = not (asks(text, tables) or any(said(what, text) for what in _ASKING))
-    state, until = (_named if phrase else _state)(text, first_person, present, pointed, now)
+    state, until = _state_sought(text, pointed) if phrase else _state(text, first_person, present, pointed, now)
     mild = state is not None and (phrase or not (first_person or present))
     if mild and named:  # of the lives of those who speak here, more is asked than their present state
         state, until, mild = None, None, False
@@ -157,9 +157,7 @@ def _state(
     return "all" if several else "whether" if whether else "now", None
 
 
-def _named(
-    text: str, first_person: bool, present: bool, pointed: Sequence[Span], now: datetime
-) -> tuple[State | None, float | None]:
+def _state_sought(text: str, pointed: Sequence[Span]) -> tuple[State | None, float | None]:
     """Return the same of words that only name what is sought, as programs search: "door code", "address in May"."""
     if length_of(text) > _LONGEST_PHRASE or text.rstrip().endswith(_SAID) or said("no_state", text):
         return None, None
