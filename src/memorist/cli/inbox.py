@@ -11,9 +11,9 @@ import click
 
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
-from memorist.cli.running import first_of, opened, tell_of_others, text_or_stdin
+from memorist.cli.running import first_of, opened, tell_of_others, text_or_stdin, users_of
 from memorist.cli.showing import clean, counted, print_json, print_table
-from memorist.errors import MemoristError, ScopeError
+from memorist.errors import MemoristError
 
 if TYPE_CHECKING:
     from memorist.memory import Memory
@@ -78,12 +78,7 @@ async def _show(memory: "Memory", waiting: "Sequence[Proposal]", *, as_json: boo
 
 async def _tell_of_waiting(memory: "Memory") -> bool:
     """Report on stderr for which users something waits, if the caller may list them; return whether it does."""
-    try:
-        found = {} if memory.scope.user is not None else await memory.admin.users(waiting=True)
-    except ScopeError:  # the token does not allow reading all users
-        return False
-    users = [user for user in found if user is not None]
-    if users:
+    if users := await users_of(memory, waiting=True):
         told = f"Proposals wait for {counted(len(users), 'user')}: {first_of(users)}"
         click.echo(f"{told}. See those of one with memorist inbox --user NAME", err=True)
     return bool(users)
@@ -135,7 +130,7 @@ def _about(proposal: "Proposal") -> str:
 
 
 def _made(proposal: "Proposal") -> str:
-    """Return the kind and the key of the record that would be stored; "" where there is none."""
+    """Return the kind and the key of the record that is to be stored. Return "" if none is."""
     return " ".join(each[name] for each in proposal.drafts for name in ("kind", "key") if each.get(name) is not None)
 
 

@@ -183,14 +183,18 @@ async def tell_of_others(memory: "Memory") -> None:
     if memory.scope.user is not None:
         click.echo(f"User {memory.scope.user!r} has no records here", err=True)
         return
-    try:
-        users = await memory.admin.users()
-    except ScopeError:  # the token does not allow reading all users
-        return
-    named = [user for user, count in users.items() if user is not None and count]
-    if named:
-        shown = first_of(named)
+    if users := await users_of(memory):
+        shown = first_of(users)
         click.echo(f"No records are shared by all users; these have their own: {shown}. Ask with --user NAME", err=True)
+
+
+async def users_of(memory: "Memory", *, waiting: bool = False) -> list[str]:
+    """Return the users who have records, or for whom something waits; none if the caller may not list them."""
+    try:
+        counts = await memory.admin.users(waiting=waiting)
+    except ScopeError:  # the token does not allow reading all users, or one is chosen
+        return []
+    return [user for user, count in counts.items() if user is not None and count]
 
 
 def first_of(users: Sequence[str]) -> str:
