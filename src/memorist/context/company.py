@@ -1,9 +1,11 @@
-"""Finds what is told beside a recalled record: what replaced it, the question it answers, or the fact it superseded."""
+"""Finds what is told beside a recalled record: what replaced or touches it, the question it answers, or the fact it
+superseded."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 from memorist.context.dates import dated
+from memorist.context.life_changes import Changed
 from memorist.context.lines import Line, line_of
 from memorist.context.reading import Reader
 from memorist.context.sentences import QuestionTerms, shortened
@@ -19,10 +21,11 @@ _LOOKED_AT = 50
 _INSTANT = timedelta(microseconds=1)
 
 
-async def beside(reader: Reader, hit: Hit, asked: QuestionTerms) -> Line | None:
-    """Return the line that explains a hit, None for most hits."""
+async def beside(reader: Reader, hit: Hit, since: Changed | None, asked: QuestionTerms) -> Line | None:
+    """Return the line that explains a hit, None for most hits; `since` is what changed after it and touches it."""
     record = hit.record
-    if hit.replaced is not None and (later := await reader.get(hit.replaced.by)) is not None:
+    later = since.record if since is not None else await reader.get(hit.replaced.by) if hit.replaced else None
+    if later is not None:
         return line_of(later, dated(shortened(later.content, asked, _QUESTION), later.at), "later", hit.score)
     if record.kind is Kind.FACT and asked.earlier and isinstance(superseded := record.payload.get("supersedes"), str):
         before = await reader.get(superseded)
@@ -31,9 +34,9 @@ async def beside(reader: Reader, hit: Hit, asked: QuestionTerms) -> Line | None:
             return replace(line, item=replace(line.item, replaced=Replaced(record.id, record.at, 1.0)))
     text, session = record.content, record.scope.session
     if record.kind is Kind.MESSAGE and session and "?" not in text and len(text.split()) <= _SHORT_ANSWER:
-        since, until = record.at - _LOOKED_BACK, record.at + _INSTANT
+        start, end = record.at - _LOOKED_BACK, record.at + _INSTANT
         page = await reader.browse(
-            kind=Kind.MESSAGE, session=session, since=since, until=until, order="newest", limit=_LOOKED_AT
+            kind=Kind.MESSAGE, session=session, since=start, until=end, order="newest", limit=_LOOKED_AT
         )
         ids = [each.id for each in page.records]
         position = ids.index(record.id) + 1 if record.id in ids else len(ids)

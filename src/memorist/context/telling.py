@@ -1,6 +1,6 @@
 """From a question to a context: what always holds, then the best evidence that fits."""
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -11,6 +11,7 @@ from memorist.context.choosing import Chosen
 from memorist.context.company import beside
 from memorist.context.confidence import MIN_CONFIDENCE, confidence_of
 from memorist.context.dates import dated
+from memorist.context.life_changes import Changed, changes_since
 from memorist.context.lines import Line, laid_out, line_of, ordered
 from memorist.context.naming import named_among
 from memorist.context.reading import Reader
@@ -93,7 +94,9 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
     if not silent:
         new = await aside(lambda: [hit for hit in hits if not chosen.knows(hit.record)], hits)
         earning, cut = _earning(new, hits)
-        candidates = await _candidates(reader, earning, asked, tokens)
+        holding = [hit.record for hit in earning if hit.replaced is None]
+        changed = await changes_since(reader.recall, holding, {"shared": shared, "now": asked_at, **narrowing}, trust)
+        candidates = await _candidates(reader, earning, changed, asked, tokens)
         await aside(lambda: chosen.fill(candidates), new)
     elif hits:
         cut = f"none of the {len(hits)} recalled is told: a confidence of {confidence:.2f} is below {least:g}"
@@ -140,14 +143,18 @@ def _length(hit: Hit) -> float:
 
 
 async def _candidates(
-    reader: Reader, hits: list[Hit], asked: QuestionTerms, tokens: int
+    reader: Reader, hits: list[Hit], changed: Mapping[str, Changed], asked: QuestionTerms, tokens: int
 ) -> list[Callable[[int], Line]]:
     """Return the lines of hits, made when they are tried, of so many words at most."""
     candidates: list[Callable[[int], Line]] = []
-    told = {hit.record.id for hit in hits} | {hit.replaced.by for hit in hits[:_WITH_COMPANY] if hit.replaced}
+    told = {hit.record.id for hit in hits}
+    for hit in hits[:_WITH_COMPANY]:
+        told |= {hit.replaced.by} if hit.replaced else set()
+        told |= {changed[hit.record.id].record.id} if hit.record.id in changed else set()
     for position, hit in enumerate(hits):
-        candidates.append(partial(_shown, hit, position, asked, _room(hit, tokens), told))
-        if position < _WITH_COMPANY and (company := await beside(reader, hit, asked)) is not None:
+        since = changed.get(hit.record.id)
+        candidates.append(partial(_shown, hit, position, since, asked, _room(hit, tokens), told))
+        if position < _WITH_COMPANY and (company := await beside(reader, hit, since, asked)) is not None:
             candidates.append(lambda _, line=company: line)  # type: ignore[misc]  # it is a line
     return candidates
 
@@ -160,10 +167,13 @@ def _share(hit: Hit) -> float:
     return max(hit.signals.get("share", hit.score), _LEAST)
 
 
-def _shown(hit: Hit, position: int, asked: QuestionTerms, room: int, told: Set[str], most: int) -> Line:
+def _shown(
+    hit: Hit, position: int, since: Changed | None, asked: QuestionTerms, room: int, told: Set[str], most: int
+) -> Line:
     """Return what is shown of a hit: at most `room` and `most` words, and fewer for hits later in the order.
 
-    A former state says so, and where the later one is among those that are `told`, it points at its day.
+    A former state says so, as does what something that changed `since` touches, and where the later record is among
+    those that are `told`, it points at its day.
     """
     record = hit.record
     text = record.content if record.cue is None else f"{record.cue} {_THEN} {record.content}"
@@ -172,6 +182,9 @@ def _shown(hit: Hit, position: int, asked: QuestionTerms, room: int, told: Set[s
         text = f"{text} (since {day_of(record.at)})"
     if (later := hit.replaced) is not None:
         text = f"{text} (changed{': see' if later.by in told else ' by'} {day_of(later.at)})"
+    elif since is not None:
+        seen = ": see" if since.record.id in told else ","
+        text = f"{text} (before {since.name}{seen} {day_of(since.record.at)})"
     line = line_of(record, text, "recalled", hit.score, f"place {position + 1}, {_share(hit):.1%} of the probability")
     return replace(line, item=replace(line.item, replaced=hit.replaced))
 

@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -50,6 +51,21 @@ CODES = tuple("en de fr es pt it nl pl ru uk tr ar fa hi zh ja ko vi th id".spli
 """The languages that have a table, as ISO 639-1 names them."""
 
 
+@dataclass(frozen=True, slots=True)
+class LifeChange:
+    """A change of somebody's life.
+
+    Attributes:
+        words: words of what tells it, by which such texts are found.
+        told: finds it where somebody tells it of themselves.
+        touches: finds what may no longer hold after it.
+    """
+
+    words: str
+    told: re.Pattern[str]
+    touches: re.Pattern[str]
+
+
 class Language:
     """The words of a language.
 
@@ -93,6 +109,14 @@ class Language:
                 phrases += [name for name in known if name not in self.stop]
             self._patterns[what] = self.compiled(phrases)
         return self._patterns[what]
+
+    @cached_property
+    def life_changes(self) -> Mapping[str, LifeChange]:
+        """The changes of a life by their names, which are English; none where the table has none."""
+        return {
+            name: LifeChange(each["words"], self.compiled(each["told"]), self.compiled(each["touches"]))
+            for name, each in self.table.get("life_changes", {}).items()
+        }
 
     def compiled(self, phrases: Sequence[str]) -> re.Pattern[str]:
         """Return what finds any of some phrases as whole words, compiled at its first use."""

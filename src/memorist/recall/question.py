@@ -67,8 +67,13 @@ UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
 """A question of which only the vector is known."""
 
 
-def _as_the_user_asks(text: str, own: Language) -> str:
-    """Return a text that speaks of "the user", as agents do, as the user would say it: with "I" and "my"."""
+def as_the_user_says(text: str, own: Language) -> str:
+    """Return a text that speaks of "the user", as agents do, as the user would say it: with "I" and "my".
+
+    Args:
+        text: a question or a record.
+        own: the language that it is in.
+    """
     subject, possessive = words_of(own.table["self"])
     the_user, the_users = own.table["user"]
     for form, instead in ((the_users, possessive), (the_user, subject)):
@@ -101,7 +106,7 @@ def read_question(
     given, tables, speakers = text, tables_of(text), list(speakers)
     named = named_in(text, speakers)
     spoken = {s for found in named.values() for s in found}
-    text = _as_the_user_asks(text, tables[0])
+    text = as_the_user_says(text, tables[0])
     if speakers:
         text = _in_first_person(text, {s for user in users for s in own_names_in(text, user)} - spoken, tables)
     gone = {t for s in spoken for t in terms(s)}

@@ -1,0 +1,117 @@
+"""What may no longer hold: "my commute takes 20 minutes", said before a move.
+
+The record itself was not replaced, so nothing tells that it is out of date but that something else changed on which it
+depends. Which changes of a life touch what, a language's table says.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+from memorist.languages import Language, plain, role_of, tables_of
+from memorist.recall.marks import speaker_of
+from memorist.recall.question import as_the_user_says
+from memorist.records.origins import LEVELS, Trust
+from memorist.records.record import Hit, Kind, Record
+
+Recall: TypeAlias = Callable[..., Awaitable[list[Hit]]]
+_KINDS = (Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.EPISODE)
+_READ = 1000
+"""The characters of a text that are read."""
+_LOOKED_AT = 40
+"""The records in which changes are looked for."""
+_SAME = timedelta(days=60)
+"""What is told so soon after a change of the same kind is that change: one speaks of a new job for weeks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A change of somebody's life.
+
+    Attributes:
+        name: what it is, in English: "a move".
+        record: the first record that tells of it.
+    """
+
+    name: str
+    record: Record
+
+
+async def changes_since(
+    recall: Recall, records: Sequence[Record], narrowing: Mapping[str, Any], trust: Callable[[Record], Trust]
+) -> Mapping[str, Changed]:
+    """Return the latest change of a life after which a record may no longer hold, by the record's id.
+
+    Args:
+        recall: searches the memory, as `Memory.recall` does; it is not called where no record depends on a change.
+        records: those that are to be told.
+        narrowing: which records count, as arguments of `recall`.
+        trust: returns the trust in a record; a change that is trusted less than a record does not touch it.
+    """
+    depending = {record.id: (record, names) for record in records if (names := _touched(record))}
+    if not depending:
+        return {}
+    words = {
+        each.words
+        for record, names in depending.values()
+        for table, _ in _readings(record)
+        for name, each in table.life_changes.items()
+        if name in names
+    }
+    hits = await recall(" ".join(sorted(words)), mode="lexical", limit=_LOOKED_AT, **narrowing)
+    changes = _first_of_each(sorted((hit.record for hit in hits), key=lambda record: record.at), trust)
+    latest = {
+        id: _latest(record, (each for each in changes if each.name in names), trust)
+        for id, (record, names) in depending.items()
+    }
+    return {id: change for id, change in latest.items() if change is not None}
+
+
+def _latest(record: Record, changes: Iterable[Changed], trust: Callable[[Record], Trust]) -> Changed | None:
+    """Return the last of some changes, in the order of time, that came after a record and to the same person."""
+    speaker, level, latest = speaker_of(record), LEVELS.index(trust(record)), None
+    for each in changes:
+        other, scope = speaker_of(each.record), each.record.scope
+        apart = scope.session is None or scope.session != record.scope.session
+        alike = scope.user == record.scope.user and (not speaker or not other or speaker == other)
+        if each.record.at > record.at and apart and alike and LEVELS.index(trust(each.record)) >= level:
+            latest = each
+    return latest
+
+
+def _first_of_each(records: Iterable[Record], trust: Callable[[Record], Trust]) -> list[Changed]:
+    """Return the changes that records tell, which are in the order of time."""
+    changes, last = list[Changed](), dict[tuple[str | None, ...], datetime]()
+    for record in records:
+        for name in sorted(_told(record)):
+            who = name, speaker_of(record), record.scope.user, trust(record)
+            if who not in last or record.at - last[who] > _SAME:
+                changes.append(Changed(name, record))
+            last[who] = record.at
+    return changes
+
+
+def _told(record: Record) -> set[str]:
+    """Return the names of the changes that somebody tells of themselves."""
+    return {
+        name for table, text in _readings(record) for name, each in table.life_changes.items() if each.told.search(text)
+    }
+
+
+def _touched(record: Record) -> set[str]:
+    """Return the names of the changes after which what somebody says of themselves may no longer hold."""
+    return {
+        name
+        for table, text in _readings(record)
+        if table.says("first_person", text)
+        for name, each in table.life_changes.items()
+        if each.touches.search(text)
+    }
+
+
+def _readings(record: Record) -> Iterator[tuple[Language, str]]:
+    """Yield the languages that a record may be in, each with its text as the user would say it."""
+    if record.kind in _KINDS and role_of(speaker_of(record)) != "assistant":
+        text = record.text[:_READ]
+        yield from ((table, plain(as_the_user_says(text, table))) for table in tables_of(text))
