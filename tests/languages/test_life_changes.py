@@ -1,0 +1,71 @@
+# ruff: noqa: E501
+"""What the tables know of changes of a life: who tells one of themselves, and what it touches."""
+
+import pytest
+
+from memorist.languages import CODES, Language, language, plain, tables_of
+
+NAMES = ("a move", "a new job", "another vehicle", "a separation", "the loss of a pet")
+
+TOLD: dict[str, tuple[str, str, str, str, str]] = {
+    "en": ("I finally got the keys to my new flat", "I've handed in my notice at the clinic", "I sold the van last week", "Tom and I broke up", "Our dog died on Sunday"),
+    "de": ("Wir sind letzte Woche nach Leipzig umgezogen", "Ich habe gestern meine Stelle gekündigt", "Ich habe das Auto verkauft", "Jonas und ich haben uns getrennt", "Unser Kater ist am Sonntag gestorben"),
+    "fr": ("On a déménagé à Nantes en mars", "J'ai démissionné la semaine dernière", "J'ai vendu ma voiture à un collègue", "Paul et moi, on s'est séparés", "Notre chien est mort dimanche"),
+    "es": ("Nos mudamos a Valencia en marzo", "Renuncié la semana pasada, mi jefe se enfadó", "Vendí el coche a un vecino", "Pablo y yo rompimos en mayo", "Mi perra murió el domingo"),
+    "pt": ("Eu me mudei para o Porto em março", "Pedi demissão na semana passada", "Vendi o carro para um colega", "Paulo e eu nos separamos em maio", "Nosso cachorro morreu no domingo"),
+    "it": ("Ci siamo trasferiti a Bologna a marzo", "Mi sono licenziata la settimana scorsa", "Ho venduto la macchina a un collega", "Io e Marco ci siamo lasciati", "Il nostro cane è morto domenica"),
+    "nl": ("We zijn in maart naar Utrecht verhuisd", "Ik heb vorige week mijn baan opgezegd", "Ik heb de auto aan een collega verkocht", "Joris en ik zijn uit elkaar", "Onze hond is zondag overleden"),
+}  # fmt: skip
+"""In the order of NAMES."""
+
+TOUCHED: dict[str, tuple[str, str]] = {
+    "en": ("My commute takes twenty minutes", "My boss wants me in by eight"),
+    "de": ("Zur Arbeit brauche ich zwanzig Minuten mit dem Rad", "Mein Chef will, dass ich um acht da bin"),
+    "fr": ("Je mets vingt minutes à vélo depuis chez moi", "Ma cheffe veut que je sois là à huit heures"),
+    "es": ("Mi casa está a diez minutos andando del mercado", "Mi jefa quiere que llegue a las ocho"),
+    "pt": ("Minha casa fica a dez minutos a pé do mercado", "Meu chefe quer que eu chegue às oito"),
+    "it": ("Da casa mia al mercato sono dieci minuti a piedi", "Il mio capo mi vuole in ufficio alle otto"),
+    "nl": ("Ik ben in tien minuten op de fiets bij de markt", "Mijn baas wil me om acht uur zien"),
+}
+"""By a move, and by a new job."""
+
+OTHERWISE: dict[str, tuple[str, ...]] = {
+    "en": ("We moved the meeting to Friday", "My brother moved to Leeds", "I quit smoking in May", "I might look for a new flat"),
+    "de": ("Wir haben den Termin auf Freitag verschoben", "Mein Bruder ist nach Kiel umgezogen", "Ich habe das Abo für die Zeitschrift verlängert", "Ich würde gern mal umziehen", "Ich habe den Handyvertrag gekündigt", "Wir haben den Müll getrennt", "Das Auto meines Bruders wurde gestohlen"),
+    "fr": ("On a déplacé la réunion à vendredi", "Mon frère a déménagé à Lille", "J'ai arrêté de fumer en mai", "J'aimerais déménager un jour", "On a vendu la maison de mes parents"),
+    "es": ("Movimos la reunión al viernes", "Mi hermano se mudó a Bilbao", "Dejé de fumar en mayo", "Me gustaría mudarme algún día", "Ana y yo terminamos el puzle"),
+    "pt": ("Adiamos a reunião para sexta", "Meu irmão mora em Braga", "Parei de fumar em maio", "Eu queria viajar mais", "Terminei com o livro ontem", "Ela mudou para o plano novo"),
+    "it": ("Abbiamo spostato la riunione a venerdì", "Mio fratello si è trasferito a Torino", "Ho smesso di fumare a maggio", "Vorrei trasferirmi un giorno", "Ho lasciato le chiavi in macchina"),
+    "nl": ("We hebben de vergadering naar vrijdag verzet", "Mijn broer is naar Gent verhuisd", "Ik ben in mei gestopt met roken", "Ik zou graag eens verhuizen", "We haalden de kast uit elkaar"),
+}  # fmt: skip
+"""What tells no change of the speaker's own life."""
+
+
+def told(table: Language, text: str) -> list[str]:
+    return [name for name, change in table.life_changes.items() if change.told.search(plain(text))]
+
+
+@pytest.mark.parametrize("code", TOLD)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_change_is_told_and_found_by_its_words(code: str, name: str) -> None:
+    text, table = TOLD[code][NAMES.index(name)], language(code)
+    assert told(table, text) == [name] and table in tables_of(text)
+    assert set(table.life_changes[name].words.split()) & set(plain(text).split())
+
+
+@pytest.mark.parametrize("code", TOUCHED)
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_what_somebody_says_of_themselves_is_touched(code: str, name: str) -> None:
+    text, table = TOUCHED[code][NAMES.index(name)], language(code)
+    assert table.life_changes[name].touches.search(plain(text)) and table.says("first_person", plain(text))
+
+
+@pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in OTHERWISE.items() for text in texts])
+def test_other_things_are_no_changes_of_a_life(code: str, text: str) -> None:
+    assert told(language(code), text) == []
+
+
+def test_each_table_that_knows_changes_knows_the_same_and_has_its_examples() -> None:
+    known = {code: tuple(language(code).life_changes) for code in CODES}
+    assert {code: names for code, names in known.items() if names} == dict.fromkeys(TOLD, NAMES)
+    assert TOLD.keys() == TOUCHED.keys() == OTHERWISE.keys()
