@@ -72,6 +72,15 @@ async def test_what_does_not_depend_on_it_carries_no_mark(alice: Memory) -> None
     assert "walnuts" in text and "twenty minutes" in text and "(before" not in text
 
 
+async def test_only_the_sentence_that_depends_on_it_is_marked(alice: Memory) -> None:
+    asked = "Is a commute of an hour usual? My sister has one. I play the cello in an orchestra"
+    assert "(before" not in await told(alice, said(asked, "2025-01-12T10:00"), said(MOVED, "2025-08-10T10:00"))
+    long = " ".join(f"My {n} cellos are tuned by hand every week by an old man." for n in range(40)) + COMMUTE
+    await alice.remember(said(long, "2025-02-12T10:00"))
+    text = (await alice.context("Who tunes my cellos by hand?", min_confidence=0, tokens=120)).text
+    assert "cellos" in text and "commute" not in text and "(before" not in text
+
+
 async def test_a_change_of_which_one_speaks_for_weeks_is_dated_by_its_first_mention(alice: Memory) -> None:
     text = await told(
         alice,

@@ -4,12 +4,13 @@ The record itself was not replaced, so nothing tells that it is out of date but 
 depends. Which changes of a life touch what, a language's table says.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from memorist.languages import Language, plain, role_of, tables_of
+from memorist.languages import plain, role_of, tables_of
+from memorist.languages.sentences import asks, sentences_of
 from memorist.recall.marks import speaker_of
 from memorist.recall.question import as_the_user_says
 from memorist.records.origins import LEVELS, Trust
@@ -49,13 +50,13 @@ async def changes_since(
         narrowing: which records count, as arguments of `recall`.
         trust: returns the trust in a record; a change that is trusted less than a record does not touch it.
     """
-    depending = {record.id: (record, names) for record in records if (names := _touched(record))}
+    depending = {each.id: (each, names) for each in filter(_of_users, records) if (names := touched(each.text))}
     if not depending:
         return {}
     words = {
         each.words
         for record, names in depending.values()
-        for table, _ in _readings(record)
+        for table in tables_of(record.text)
         for name, each in table.life_changes.items()
         if name in names
     }
@@ -83,8 +84,8 @@ def _latest(record: Record, changes: Iterable[Changed], trust: Callable[[Record]
 def _first_of_each(records: Iterable[Record], trust: Callable[[Record], Trust]) -> list[Changed]:
     """Return the changes that records tell, which are in the order of time."""
     changes, last = list[Changed](), dict[tuple[str | None, ...], datetime]()
-    for record in records:
-        for name in sorted(_told(record)):
+    for record in filter(_of_users, records):
+        for name in sorted(_told(record.text)):
             who = name, speaker_of(record), record.scope.user, trust(record)
             if who not in last or record.at - last[who] > _SAME:
                 changes.append(Changed(name, record))
@@ -92,26 +93,33 @@ def _first_of_each(records: Iterable[Record], trust: Callable[[Record], Trust]) 
     return changes
 
 
-def _told(record: Record) -> set[str]:
-    """Return the names of the changes that somebody tells of themselves."""
-    return {
-        name for table, text in _readings(record) for name, each in table.life_changes.items() if each.told.search(text)
-    }
+def touched(text: str) -> set[str]:
+    """Return the names of the changes after which what a text says of its speaker may no longer hold.
 
-
-def _touched(record: Record) -> set[str]:
-    """Return the names of the changes after which what somebody says of themselves may no longer hold."""
+    A sentence counts that speaks of the speaker and asks nothing: "my commute takes an hour", not "is a commute of an
+    hour usual?".
+    """
+    tables = tables_of(text)
     return {
         name
-        for table, text in _readings(record)
-        if table.says("first_person", text)
+        for table in tables
+        for sentence in sentences_of(plain(as_the_user_says(text[:_READ], table)))
+        if table.says("first_person", sentence) and not asks(sentence, tables)
         for name, each in table.life_changes.items()
-        if each.touches.search(text)
+        if each.touches.search(sentence)
     }
 
 
-def _readings(record: Record) -> Iterator[tuple[Language, str]]:
-    """Yield the languages that a record may be in, each with its text as the user would say it."""
-    if record.kind in _KINDS and role_of(speaker_of(record)) != "assistant":
-        text = record.text[:_READ]
-        yield from ((table, plain(as_the_user_says(text, table))) for table in tables_of(text))
+def _told(text: str) -> set[str]:
+    """Return the names of the changes that the speaker of a text tells of themselves."""
+    return {
+        name
+        for table in tables_of(text)
+        for name, each in table.life_changes.items()
+        if each.told.search(plain(as_the_user_says(text[:_READ], table)))
+    }
+
+
+def _of_users(record: Record) -> bool:
+    """Return whether a record tells what a user said or is, and not what an assistant did."""
+    return record.kind in _KINDS and role_of(speaker_of(record)) != "assistant"

@@ -11,7 +11,7 @@ from memorist.context.choosing import Chosen
 from memorist.context.company import beside
 from memorist.context.confidence import MIN_CONFIDENCE, confidence_of
 from memorist.context.dates import dated
-from memorist.context.life_changes import Changed, changes_since
+from memorist.context.life_changes import Changed, changes_since, touched
 from memorist.context.lines import Line, laid_out, line_of, ordered
 from memorist.context.naming import named_among
 from memorist.context.reading import Reader
@@ -182,7 +182,7 @@ def _shown(
         text = f"{text} (since {day_of(record.at)})"
     if (later := hit.replaced) is not None:
         text = f"{text} (changed{': see' if later.by in told else ' by'} {day_of(later.at)})"
-    elif since is not None:
+    elif since is not None and since.name in touched(text):
         seen = ": see" if since.record.id in told else ","
         text = f"{text} (before {since.name}{seen} {day_of(since.record.at)})"
     line = line_of(record, text, "recalled", hit.score, f"place {position + 1}, {_share(hit):.1%} of the probability")
