@@ -74,6 +74,32 @@ def test_an_addition_and_what_somebody_else_did_replace_nothing(alice: Memory) -
     assert {VIOLIN, CELLO} == set(texts(alice.recall("Which instruments do I play?", limit=2)))
 
 
+NOTES = [
+    ("2025-01-10", "The user's commute takes 25 minutes by bike"),
+    ("2025-02-01", "My neighbour Jo waters my plants when I'm away"),
+    ("2025-02-01", "The user is allergic to penicillin"),
+    ("2025-03-01", "User's boss is called Renate, she wants reports on Fridays"),
+    ("2025-05-01", "User moved to a new flat in Lyon"),
+    ("2025-08-01", "User started a new job at Airbus"),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        *((text, 4) for text in ("Where do I live?", "Where does the user live?", "What is my address?")),
+        *((text, 4) for text in ("Which city do I live in?", "Where is the user's home?")),
+        ("Where do I work?", 5),
+    ],
+)
+def test_notes_that_share_only_words_of_the_user_and_of_any_change_replace_nothing(question: str, place: int) -> None:
+    with Memory.open(":memory:", user="alice", embedder=OnnxEmbedder()) as memory:
+        memory.remember([Draft(content=text, happened_at=day) for day, text in NOTES])
+        [first, *rest] = memory.recall(question)
+        assert first.record.content == NOTES[place][1]
+        assert all(hit.replaced is None for hit in (first, *rest) if hit.record.content != NOTES[3][1])
+
+
 def test_a_question_for_an_event_is_ranked_without_it(alice: Memory) -> None:
     for hit in alice.recall("What did the doctor do?", limit=8, explain=True):
         assert hit.replaced is None and not {"replaced", "replaces", "former"} & hit.signals.keys()

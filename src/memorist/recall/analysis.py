@@ -148,3 +148,9 @@ def asked_terms(text: str) -> list[str]:
 def stop_terms(code: str) -> frozenset[str]:
     """Return the index terms that the stop words of a language become."""
     return frozenset(stem(word) for each in language(code).stop for word in words(each))
+
+
+@cache
+def any_terms(code: str) -> frozenset[str]:
+    """Return the index terms of the words that texts about anything share: of the user, and of any change."""
+    return frozenset(stem(word) for word in words(language(code).table.get("of_anything", "")))

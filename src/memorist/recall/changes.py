@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from memorist.languages import role_of
+from memorist.languages import role_of, tables_of
 from memorist.operations.answers import Replacement
 from memorist.recall.index import NEVER, Bools, Floats, Rows, WallIndex
 from memorist.recall.marks import ASKS, speaker_of
@@ -124,7 +124,8 @@ def _pairs(
         near = index.vectors.scores(index.vectors.take(np.array([row]))[0])[earlier] - usual[earlier] / 2
         earlier = earlier[np.argpartition(-near, min(_NEAREST, len(near)) - 1)[:_NEAREST]]
         total = np.array([0, *[_UNFIT] * len(earlier)], np.float32)
-        replaced = replacements(index, np.array([row, *earlier]), total, scale, None).replaced[1:]
+        of_anything = tables_of(later.text)
+        replaced = replacements(index, np.array([row, *earlier]), total, scale, None, tables=of_anything).replaced[1:]
         found[int(number[row])] = list(zip(number[earlier].tolist(), replaced.tolist(), strict=True))
     return found
 

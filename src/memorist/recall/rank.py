@@ -298,7 +298,8 @@ def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
         rows = ranked.rows[best]
     until = None if question.until is None else question.until * 1e6
     at = index.column("at")
-    found = replacements(index, rows, ranked.total()[best], ranked.scale, until, _AT_ONCE if question.mild else 0)
+    gap = _AT_ONCE if question.mild else 0
+    found = replacements(index, rows, ranked.total()[best], ranked.scale, until, gap, question.tables)
     replaced = _spread_out(found.replaced, best, count)
     signals["states_around"] = _spread_out(found.lift, best, count)
     if question.state == "before":

@@ -10,13 +10,14 @@ constants were fitted on the pairs of bench/data/now_dev, with each of its four 
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
-from memorist.languages import Phrases, plain, role_of, tables_of
+from memorist.languages import Language, Phrases, plain, role_of, tables_of
+from memorist.recall.analysis import any_terms
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.marks import ASKS, CORRECTS
 from memorist.recall.scale import Scale
@@ -77,7 +78,13 @@ class Replacements:
 
 
 def replacements(
-    index: WallIndex, rows: Rows, total: Floats, scale: Scale, until: float | None, gap: float = 0
+    index: WallIndex,
+    rows: Rows,
+    total: Floats,
+    scale: Scale,
+    until: float | None,
+    gap: float = 0,
+    tables: Sequence[Language] = (),
 ) -> Replacements:
     """Return what replaces what among some rows.
 
@@ -88,9 +95,10 @@ def replacements(
         scale: of the embedder.
         until: nothing later replaces anything, in microseconds since 1970; None for no bound.
         gap: the microseconds that a record must be later by; what is loaded at once changes nothing of itself.
+        tables: the languages whose words of any change ("new", "moved") say nothing of what changed.
     """
     seeds = np.argsort(-total, kind="stable")[:SEEDS]
-    same = _of_the_same(index, rows, seeds, scale)
+    same = _of_the_same(index, rows, seeds, scale, frozenset[str]().union(*(any_terms(each.code) for each in tables)))
     later = _later(index, rows, gap)
     by_each, of_each = np.where(later[:, seeds], same, 0), np.where(later[seeds].T, same, 0)
     kin = np.maximum((by_each + of_each).sum(axis=1, keepdims=True) / KIN, 1)
@@ -139,12 +147,13 @@ def signs_of(earlier: str, later: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(word[0] for word in words if word is not None), *numbers)))
 
 
-def _of_the_same(index: WallIndex, rows: Rows, seeds: Rows, scale: Scale) -> Floats:
-    """Return how likely each row speaks of the same thing as each seed, a position in the rows."""
+def _of_the_same(index: WallIndex, rows: Rows, seeds: Rows, scale: Scale, passed: Set[str]) -> Floats:
+    """Return how likely each row speaks of the same thing as each seed, a position in the rows; some terms are passed
+    over."""
     vectors = index.vectors.take(rows)
     usual = vectors @ middle(index, scale)
     near = products(vectors, vectors[seeds]) - (usual[:, None] + usual[None, seeds]) / 2
-    rare, numbers = _shared(index, rows, seeds)
+    rare, numbers = _shared(index, rows, seeds, passed)
     odds = NEARER * scale.factor * near + SHARED * rare + NUMBERS * numbers + CONSTANT
     same: Floats = (1 / (1 + np.exp(-odds))).astype(np.float32)
     return same
@@ -164,7 +173,7 @@ def middle(index: WallIndex, scale: Scale) -> Floats:
     return middle
 
 
-def _shared(index: WallIndex, rows: Rows, seeds: Rows) -> tuple[Floats, Bools]:
+def _shared(index: WallIndex, rows: Rows, seeds: Rows, passed: Set[str]) -> tuple[Floats, Bools]:
     """Return the information in the rare words that each row shares with each seed, at most 2; and whether both hold
     numbers, but not the same."""
     said = [set(index.terms(row).split()[:_WORDS]) for row in rows.tolist()]
@@ -172,7 +181,8 @@ def _shared(index: WallIndex, rows: Rows, seeds: Rows) -> tuple[Floats, Bools]:
     numbers = {word for word in held if word[0].isdigit()}
     size, holders = math.log(index.living + _USUAL), index.holders
     most = math.exp((1 - RARE) * size)
-    several = [word for word in set().union(*(said[seed] for seed in seeds.tolist())) if held[word] > 1]
+    asked = set().union(*(said[seed] for seed in seeds.tolist())) - passed
+    several = [word for word in asked if held[word] > 1]
     found = {word: count for word in several if (count := holders(word)) <= most or word in numbers}
     places = {word: place for place, word in enumerate(found)}
     table = np.zeros((len(said), len(places)), np.float32)
