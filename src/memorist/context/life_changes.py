@@ -99,15 +99,14 @@ def touched(text: str) -> set[str]:
     A sentence counts that speaks of the speaker and asks nothing: "my commute takes an hour", not "is a commute of an
     hour usual?".
     """
-    tables = tables_of(text)
-    return {
-        name
-        for table in tables
-        for sentence in sentences_of(plain(as_the_user_says(text[:_READ], table)))
-        if table.says("first_person", sentence) and not asks(sentence, tables)
-        for name, each in table.life_changes.items()
-        if each.touches.search(sentence)
-    }
+    tables, found = tables_of(text), set[str]()
+    for table in tables:
+        given = plain(as_the_user_says(text[:_READ], table))
+        if some := {name: each for name, each in table.life_changes.items() if each.touches.search(given)}:
+            own = [sentence for sentence in sentences_of(given) if table.says("first_person", sentence)]
+            own = [sentence for sentence in own if not asks(sentence, tables)]
+            found |= {name for name, each in some.items() if any(map(each.touches.search, own))}
+    return found
 
 
 def _told(text: str) -> set[str]:
