@@ -181,8 +181,8 @@ def _shared(index: WallIndex, rows: Rows, seeds: Rows, passed: Set[str]) -> tupl
     numbers = {word for word in held if word[0].isdigit()}
     size, holders = math.log(index.living + _USUAL), index.holders
     most = math.exp((1 - RARE) * size)
-    asked = set().union(*(said[seed] for seed in seeds.tolist())) - passed
-    several = [word for word in asked if held[word] > 1]
+    spoken = set().union(*(said[seed] for seed in seeds.tolist())) - passed
+    several = [word for word in spoken if held[word] > 1]
     found = {word: count for word in several if (count := holders(word)) <= most or word in numbers}
     places = {word: place for place, word in enumerate(found)}
     table = np.zeros((len(said), len(places)), np.float32)
