@@ -18,6 +18,22 @@ TOLD: dict[str, tuple[str, str, str, str, str]] = {
 }  # fmt: skip
 """In the order of NAMES."""
 
+ALSO_TOLD = {
+    "a move": (
+        "We finally moved in on Saturday", "I've left London for good", "Signed the lease on the place in Oakland",
+        "I'm settling into the new apartment", "First night in the new house", "I moved back in with my mum",
+        "We are moving to Austin on Friday", "My new address is 5 Hill Road", "I now live in Oslo", "I've found a room in a shared house",
+    ),
+    "a new job": (
+        "I start at Siemens on Monday", "Put in my two weeks today, I quit my job", "I'm freelance now", "I accepted an offer from Stripe",
+        "Last day at the hospital today", "I'm working at Google now", "I joined Spotify as a designer", "I got laid off on Friday",
+        "I start as a sous-chef on Monday", "I'm the new manager at the bookshop", "I've retired!",
+    ),
+    "another vehicle": ("I sold my car", "We traded in the Subaru for a van", "My car got totaled last week"),
+    "the loss of a pet": ("Our cat passed away", "We had to put Rex down", "I lost my dog in March"),
+}  # fmt: skip
+"""More ways to say it, in English."""
+
 TOUCHED: dict[str, tuple[str, str]] = {
     "en": ("My commute takes twenty minutes", "My boss wants me in by eight"),
     "de": ("Zur Arbeit brauche ich zwanzig Minuten mit dem Rad", "Mein Chef will, dass ich um acht da bin"),
@@ -30,7 +46,7 @@ TOUCHED: dict[str, tuple[str, str]] = {
 """By a move, and by a new job."""
 
 OTHERWISE: dict[str, tuple[str, ...]] = {
-    "en": ("We moved the meeting to Friday", "My brother moved to Leeds", "I quit smoking in May", "I might look for a new flat"),
+    "en": ("We moved the meeting to Friday", "My brother moved to Leeds", "I quit smoking in May", "I might look for a new flat", "I started at six and left the office for good coffee", "I started as a child", "My new office chair creaks", "I'm working on it for now", "I sold the bike lights"),
     "de": ("Wir haben den Termin auf Freitag verschoben", "Mein Bruder ist nach Kiel umgezogen", "Ich habe das Abo für die Zeitschrift verlängert", "Ich würde gern mal umziehen", "Ich habe den Handyvertrag gekündigt", "Wir haben den Müll getrennt", "Das Auto meines Bruders wurde gestohlen"),
     "fr": ("On a déplacé la réunion à vendredi", "Mon frère a déménagé à Lille", "J'ai arrêté de fumer en mai", "J'aimerais déménager un jour", "On a vendu la maison de mes parents"),
     "es": ("Movimos la reunión al viernes", "Mi hermano se mudó a Bilbao", "Dejé de fumar en mayo", "Me gustaría mudarme algún día", "Ana y yo terminamos el puzle"),
@@ -51,6 +67,11 @@ def test_a_change_is_told_and_found_by_its_words(code: str, name: str) -> None:
     text, table = TOLD[code][NAMES.index(name)], language(code)
     assert told(table, text) == [name] and table in tables_of(text)
     assert set(table.life_changes[name].words.split()) & set(plain(text).split())
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in ALSO_TOLD.items() for text in texts])
+def test_english_has_many_ways_to_tell_a_change(name: str, text: str) -> None:
+    assert told(language("en"), text) == [name]
 
 
 @pytest.mark.parametrize("code", TOUCHED)
