@@ -18,21 +18,95 @@ TOLD: dict[str, tuple[str, str, str, str, str]] = {
 }  # fmt: skip
 """In the order of NAMES."""
 
-ALSO_TOLD = {
-    "a move": (
-        "We finally moved in on Saturday", "I've left London for good", "Signed the lease on the place in Oakland",
-        "I'm settling into the new apartment", "First night in the new house", "I moved back in with my mum",
-        "We are moving to Austin on Friday", "My new address is 5 Hill Road", "I now live in Oslo", "I've found a room in a shared house",
-    ),
-    "a new job": (
-        "I start at Siemens on Monday", "Put in my two weeks today, I quit my job", "I'm freelance now", "I accepted an offer from Stripe",
-        "Last day at the hospital today", "I'm working at Google now", "I joined Spotify as a designer", "I got laid off on Friday",
-        "I start as a sous-chef on Monday", "I'm the new manager at the bookshop", "I've retired!",
-    ),
-    "another vehicle": ("I sold my car", "We traded in the Subaru for a van", "My car got totaled last week"),
-    "the loss of a pet": ("Our cat passed away", "We had to put Rex down", "I lost my dog in March"),
+ALSO_TOLD: dict[str, dict[str, tuple[str, ...]]] = {
+    "en": {
+        "a move": (
+            "We finally moved in on Saturday", "I've left London for good", "Signed the lease on the place in Oakland",
+            "I'm settling into the new apartment", "First night in the new house", "I moved back in with my mum", "We are moving to Austin on Friday",
+            "My new address is 5 Hill Road", "I now live in Oslo", "I've found a room in a shared house",
+        ),
+        "a new job": (
+            "I start at Siemens on Monday", "Put in my two weeks today, I quit my job", "I'm freelance now", "I accepted an offer from Stripe",
+            "Last day at the hospital today", "I'm working at Google now", "I joined Spotify as a designer", "I got laid off on Friday",
+            "I start as a sous-chef on Monday", "I'm the new manager at the bookshop", "I've retired!",
+        ),
+        "another vehicle": (
+            "I sold my car", "We traded in the Subaru for a van", "My car got totaled last week",
+        ),
+        "the loss of a pet": (
+            "Our cat passed away", "We had to put Rex down", "I lost my dog in March",
+        ),
+    },
+    "de": {
+        "a move": (
+            "Wir sind endlich eingezogen", "Ich wohne jetzt in Köln", "Meine neue Adresse ist Lindenweg 5",
+            "Gestern haben wir die Schlüssel bekommen", "Ich habe eine Wohnung in Ehrenfeld gefunden", "Am Samstag ziehen wir um",
+            "Seit März wohne ich bei meiner Mutter", "Erste Nacht in der neuen Wohnung", "Wir haben ein Haus gekauft",
+            "Ich bin von Hamburg weggezogen",
+        ),
+        "a new job": (
+            "Ich fange am Montag bei Siemens an", "Heute war mein erster Tag in der Bäckerei", "Ich habe den Job bekommen", "Mir wurde gekündigt",
+            "Ich bin jetzt selbstständig", "Ich habe bei Bosch unterschrieben", "Ich arbeite jetzt im Krankenhaus",
+            "Ich wurde zur Teamleiterin befördert", "Seit Mai bin ich bei der Post", "Ich bin in Rente",
+        ),
+    },
+    "fr": {
+        "a move": (
+            "On a enfin emménagé samedi", "J'habite maintenant à Lyon", "Ma nouvelle adresse est 5 rue des Lilas", "On a eu les clés hier",
+            "J'ai trouvé un appart à Nantes", "On déménage samedi", "Je suis retournée vivre chez ma mère", "Première nuit dans le nouvel appart",
+            "On a acheté une maison", "J'ai quitté Paris pour de bon",
+        ),
+        "a new job": (
+            "Je commence lundi chez Airbus", "C'était mon premier jour à la boulangerie", "J'ai eu le poste", "J'ai été licencié",
+            "Je suis à mon compte maintenant", "J'ai signé chez Renault", "Je travaille maintenant à l'hôpital", "J'ai été promue cheffe d'équipe",
+            "Depuis mai je suis à la poste", "Je suis à la retraite",
+        ),
+    },
+    "es": {
+        "a move": (
+            "Por fin nos mudamos el sábado", "Ahora vivo en Sevilla", "Mi nueva dirección es calle Luna 5", "Nos dieron las llaves ayer",
+            "Encontré piso en Triana", "Nos mudamos en junio", "He vuelto a vivir con mi madre", "Primera noche en el piso nuevo",
+            "Hemos comprado una casa", "Me fui de Madrid para siempre",
+        ),
+        "a new job": (
+            "Empiezo el lunes en Siemens", "Hoy fue mi primer día en la panadería", "Me dieron el trabajo", "Me han despedido", "Ahora soy autónoma",
+            "He firmado con Repsol", "Ahora trabajo en el hospital", "Me ascendieron a jefa de equipo", "Desde mayo estoy en Correos",
+            "Ya estoy jubilada",
+        ),
+    },
+    "pt": {
+        "a move": (
+            "Finalmente nos mudamos no sábado", "Agora moro em Recife", "Meu novo endereço é rua da Lua 5", "Pegamos as chaves ontem",
+            "Achei um apartamento em Olinda", "Voltei a morar com minha mãe", "Compramos uma casa", "Eu me mudei para Lisboa",
+        ),
+        "a new job": (
+            "Começo segunda na Siemens", "Hoje foi meu primeiro dia na padaria", "Consegui o emprego", "Fui demitida", "Agora sou autônoma",
+            "Agora trabalho no hospital", "Fui promovida a gerente", "Estou aposentada",
+        ),
+    },
+    "it": {
+        "a move": (
+            "Finalmente ci siamo trasferiti sabato", "Adesso abito a Torino", "Il mio nuovo indirizzo è via Luna 5", "Ieri abbiamo preso le chiavi",
+            "Ho trovato casa a Monza", "Sono tornata a vivere con mia madre", "Abbiamo comprato casa", "Prima notte nella casa nuova",
+        ),
+        "a new job": (
+            "Comincio lunedì alla Fiat", "Oggi era il mio primo giorno in panetteria", "Ho avuto il posto", "Mi hanno licenziata",
+            "Adesso lavoro in ospedale", "Sono stata promossa", "Sono in pensione", "Mi sono messa in proprio",
+        ),
+    },
+    "nl": {
+        "a move": (
+            "We zijn eindelijk verhuisd", "Ik woon nu in Gouda", "Mijn nieuwe adres is Maanweg 5", "Gisteren hebben we de sleutels gekregen",
+            "Ik heb een appartement in Delft gevonden", "Ik woon weer bij mijn moeder", "We hebben een huis gekocht",
+            "Eerste nacht in het nieuwe huis",
+        ),
+        "a new job": (
+            "Ik begin maandag bij Siemens", "Vandaag was mijn eerste dag bij de bakker", "Ik heb de baan gekregen", "Ik ben ontslagen",
+            "Ik werk nu in het ziekenhuis", "Ik ben nu zzp'er", "Ik heb getekend bij Philips", "Ik ben met pensioen",
+        ),
+    },
 }  # fmt: skip
-"""More ways to say it, in English."""
+"""More ways to say it."""
 
 TOUCHED: dict[str, tuple[str, str]] = {
     "en": ("My commute takes twenty minutes", "My boss wants me in by eight"),
@@ -47,12 +121,12 @@ TOUCHED: dict[str, tuple[str, str]] = {
 
 OTHERWISE: dict[str, tuple[str, ...]] = {
     "en": ("We moved the meeting to Friday", "My brother moved to Leeds", "I quit smoking in May", "I might look for a new flat", "I started at six and left the office for good coffee", "I started as a child", "My new office chair creaks", "I'm working on it for now", "I sold the bike lights"),
-    "de": ("Wir haben den Termin auf Freitag verschoben", "Mein Bruder ist nach Kiel umgezogen", "Ich habe das Abo für die Zeitschrift verlängert", "Ich würde gern mal umziehen", "Ich habe den Handyvertrag gekündigt", "Wir haben den Müll getrennt", "Das Auto meines Bruders wurde gestohlen"),
+    "de": ("Wir haben den Termin auf Freitag verschoben", "Mein Bruder ist nach Kiel umgezogen", "Ich habe das Abo für die Zeitschrift verlängert", "Ich würde gern mal umziehen", "Ich habe den Handyvertrag gekündigt", "Wir haben den Müll getrennt", "Das Auto meines Bruders wurde gestohlen", "Ich fange wieder bei null an"),
     "fr": ("On a déplacé la réunion à vendredi", "Mon frère a déménagé à Lille", "J'ai arrêté de fumer en mai", "J'aimerais déménager un jour", "On a vendu la maison de mes parents"),
-    "es": ("Movimos la reunión al viernes", "Mi hermano se mudó a Bilbao", "Dejé de fumar en mayo", "Me gustaría mudarme algún día", "Ana y yo terminamos el puzle"),
+    "es": ("Movimos la reunión al viernes", "Mi hermano se mudó a Bilbao", "Dejé de fumar en mayo", "Me gustaría mudarme algún día", "Ana y yo terminamos el puzle", "Empiezo en la universidad en otoño"),
     "pt": ("Adiamos a reunião para sexta", "Meu irmão mora em Braga", "Parei de fumar em maio", "Eu queria viajar mais", "Terminei com o livro ontem", "Ela mudou para o plano novo"),
-    "it": ("Abbiamo spostato la riunione a venerdì", "Mio fratello si è trasferito a Torino", "Ho smesso di fumare a maggio", "Vorrei trasferirmi un giorno", "Ho lasciato le chiavi in macchina"),
-    "nl": ("We hebben de vergadering naar vrijdag verzet", "Mijn broer is naar Gent verhuisd", "Ik ben in mei gestopt met roken", "Ik zou graag eens verhuizen", "We haalden de kast uit elkaar"),
+    "it": ("Abbiamo spostato la riunione a venerdì", "Mio fratello si è trasferito a Torino", "Ho smesso di fumare a maggio", "Vorrei trasferirmi un giorno", "Ho lasciato le chiavi in macchina", "Comincio al mattino presto"),
+    "nl": ("We hebben de vergadering naar vrijdag verzet", "Mijn broer is naar Gent verhuisd", "Ik ben in mei gestopt met roken", "Ik zou graag eens verhuizen", "We haalden de kast uit elkaar", "Ik begin bij het begin"),
 }  # fmt: skip
 """What tells no change of the speaker's own life."""
 
@@ -69,9 +143,12 @@ def test_a_change_is_told_and_found_by_its_words(code: str, name: str) -> None:
     assert set(table.life_changes[name].words.split()) & set(plain(text).split())
 
 
-@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in ALSO_TOLD.items() for text in texts])
-def test_english_has_many_ways_to_tell_a_change(name: str, text: str) -> None:
-    assert told(language("en"), text) == [name]
+@pytest.mark.parametrize(
+    ("code", "name", "text"),
+    [(code, name, text) for code, known in ALSO_TOLD.items() for name, texts in known.items() for text in texts],
+)
+def test_a_change_is_told_in_many_ways(code: str, name: str, text: str) -> None:
+    assert told(language(code), text) == [name]
 
 
 @pytest.mark.parametrize("code", TOUCHED)
