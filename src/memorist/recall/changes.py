@@ -29,6 +29,8 @@ _NEAREST = 8
 _AT_ONCE = 256
 _MOST_READ = 5000
 """The records that are looked at for one page."""
+_KIN = 3.0
+"""How many earlier states one record may change at most; a list of changes wants all, a ranking the surest."""
 _UNFIT = -1e9
 """A sum of signals with which a record replaces no other."""
 _ANY_NUMBER = "0"
@@ -124,8 +126,8 @@ def _pairs(
         near = index.vectors.scores(index.vectors.take(np.array([row]))[0])[earlier] - usual[earlier] / 2
         earlier = earlier[np.argpartition(-near, min(_NEAREST, len(near)) - 1)[:_NEAREST]]
         total = np.array([0, *[_UNFIT] * len(earlier)], np.float32)
-        of_anything = tables_of(later.text)
-        replaced = replacements(index, np.array([row, *earlier]), total, scale, None, tables=of_anything).replaced[1:]
+        all_rows, tables = np.array([row, *earlier]), tables_of(later.text)
+        replaced = replacements(index, all_rows, total, scale, None, tables=tables, kin=_KIN).replaced[1:]
         found[int(number[row])] = list(zip(number[earlier].tolist(), replaced.tolist(), strict=True))
     return found
 

@@ -29,14 +29,14 @@ NEARER, SHARED, NUMBERS, CONSTANT = 21.6, 1.9, 2.1, -5.6
 """What the nearness of two vectors, the rare words they share, and a number in each that is not in the other count."""
 RARE = 0.7
 """The least information of a rare word: 1 is that of a word which one record of the wall holds."""
-REACH = 0.9
-"""How fast a record that fits the question less well loses the right to replace another, or to be replaced: 1.1 points
-of the sum leave 1 / e of it."""
+REACH = 1.0
+"""How fast a record that fits the question less well loses the right to replace another, or to be replaced: a point
+of the sum leaves 1 / e of it."""
 STEEPNESS = 1.5
 """How much more the best fitting states of the same count than the others, for how well each of them fits."""
 FURTHEST = 4.0
 """By how many points of the sum a state fits better than another of the same at most, as far as that counts there."""
-KIN = 3.0
+KIN = 0.7
 """How many others tell states of the same as one record, at most: where more seem to, each is less likely to."""
 MOST = 120
 """The best records of a question, among which it is looked for."""
@@ -85,6 +85,7 @@ def replacements(
     until: float | None,
     gap: float = 0,
     tables: Sequence[Language] = (),
+    kin: float = KIN,
 ) -> Replacements:
     """Return what replaces what among some rows.
 
@@ -96,13 +97,14 @@ def replacements(
         until: nothing later replaces anything, in microseconds since 1970; None for no bound.
         gap: the microseconds that a record must be later by; what is loaded at once changes nothing of itself.
         tables: the languages whose words of any change ("new", "moved") say nothing of what changed.
+        kin: how many others tell states of the same as one record, at most.
     """
     seeds = np.argsort(-total, kind="stable")[:SEEDS]
     same = _of_the_same(index, rows, seeds, scale, frozenset[str]().union(*(any_terms(each.code) for each in tables)))
     later = _later(index, rows, gap)
     by_each, of_each = np.where(later[:, seeds], same, 0), np.where(later[seeds].T, same, 0)
-    kin = np.maximum((by_each + of_each).sum(axis=1, keepdims=True) / KIN, 1)
-    by_each, of_each = by_each / kin, of_each / kin
+    more = np.maximum((by_each + of_each).sum(axis=1, keepdims=True) / kin, 1)
+    by_each, of_each = by_each / more, of_each / more
     able = np.ones(len(rows), bool) if until is None else index.column("at")[rows] <= until
     behind = np.minimum(total[seeds] - total[able].max(initial=-np.inf), 0)
     fits = np.exp(REACH * behind) * able[seeds]
