@@ -100,6 +100,13 @@ def test_notes_that_share_only_words_of_the_user_and_of_any_change_replace_nothi
         assert all(hit.replaced is None for hit in (first, *rest) if hit.record.content != NOTES[3][1])
 
 
+@pytest.mark.parametrize("question", ["door code", "Where do I live?", "What is the door code?", "What happened?"])
+def test_more_records_may_tie_than_are_looked_at(question: str) -> None:
+    with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
+        memory.remember(["ping"] * 2100)
+        assert len(memory.recall(question, limit=5)) == 5
+
+
 def test_a_question_for_an_event_is_ranked_without_it(alice: Memory) -> None:
     for hit in alice.recall("What did the doctor do?", limit=8, explain=True):
         assert hit.replaced is None and not {"replaced", "replaces", "former"} & hit.signals.keys()

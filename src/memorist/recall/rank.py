@@ -296,6 +296,8 @@ def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     if question.mild:
         best = _foremost(ranked.total(), _MOST_MILD)
         rows = ranked.rows[best]
+    if not len(best):  # all tie, and none tells another state than the rest
+        return ranked
     until = None if question.until is None else question.until * 1e6
     at = index.column("at")
     gap = _AT_ONCE if question.mild else 0
