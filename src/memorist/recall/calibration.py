@@ -16,9 +16,9 @@ MIDDLE = 10.0
 """The sum above which a record is more likely to fit than not, in a scope without conversations."""
 TALK = 2.2
 """What is added to `MIDDLE` in a conversation, whose messages also have their neighbours' signals."""
-STEEPNESS, STATES_STEEPNESS = 0.8, 1.3
+STEEPNESS, STATES_STEEPNESS = 0.8, 1.9
 """A record counts e times as much as one whose sum is 1 / STEEPNESS lower. The second is that of questions for a state,
-whose signals have weights of their own: chosen on bench/data/now_dev, with each of its memories left out once."""
+whose signals have weights of their own: chosen on bench/data/now_dev, and alike on bench/data/now_more."""
 
 
 @dataclass(frozen=True, slots=True)
