@@ -129,7 +129,7 @@ async def test_notes_of_an_agent_about_its_user_are_read_as_the_user_says_them(a
     assert "on foot (before a move: see 10 Aug 2025)" in text
 
 
-async def test_a_purged_move_leaves_no_mark(alice: Memory) -> None:
+async def test_a_forgotten_move_leaves_no_mark(alice: Memory) -> None:
     await told(alice, said(COMMUTE, "2025-01-12T10:00"))
     moved = await alice.remember(said(MOVED, "2025-08-10T10:00"))
     assert MARK in await told(alice)

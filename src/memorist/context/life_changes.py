@@ -4,20 +4,20 @@ The record itself was not replaced, so nothing tells that it is out of date but 
 depends. Which changes of a life touch what, a language's table says.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any
 
-from memorist.languages import plain, role_of, tables_of
+from memorist.context.naming import Recall
+from memorist.languages import Language, plain, role_of, tables_of
 from memorist.languages.sentences import asks, sentences_of
 from memorist.recall.marks import speaker_of
 from memorist.recall.question import as_the_user_says
+from memorist.recall.replaced import TELLING
 from memorist.records.origins import LEVELS, Trust
-from memorist.records.record import Hit, Kind, Record
+from memorist.records.record import Record
 
-Recall: TypeAlias = Callable[..., Awaitable[list[Hit]]]
-_KINDS = (Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.EPISODE)
 _READ = 1000
 """The characters of a text that are read."""
 _LOOKED_AT = 40
@@ -28,7 +28,7 @@ _SAME = timedelta(days=60)
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A change of somebody's life.
+    """A change of somebody's life, as a memory tells it.
 
     Attributes:
         name: what it is, in English: "a move".
@@ -53,13 +53,7 @@ async def changes_since(
     depending = {each.id: (each, names) for each in filter(_of_users, records) if (names := touched(each.text))}
     if not depending:
         return {}
-    words = {
-        each.words
-        for record, names in depending.values()
-        for table in tables_of(record.text)
-        for name, each in table.life_changes.items()
-        if name in names
-    }
+    words = {word for _, names in depending.values() for searched in names.values() for word in searched}
     hits = await recall(" ".join(sorted(words)), mode="lexical", limit=_LOOKED_AT, **narrowing)
     changes = _first_of_each(sorted((hit.record for hit in hits), key=lambda record: record.at), trust)
     latest = {
@@ -93,19 +87,21 @@ def _first_of_each(records: Iterable[Record], trust: Callable[[Record], Trust]) 
     return changes
 
 
-def touched(text: str) -> set[str]:
-    """Return the names of the changes after which what a text says of its speaker may no longer hold.
+def touched(text: str) -> Mapping[str, Sequence[str]]:
+    """Return the names of the changes after which what a text says of its speaker may no longer hold, each with the
+    words by which it is found in the languages that the text may be in.
 
     A sentence counts that speaks of the speaker and asks nothing: "my commute takes an hour", not "is a commute of an
     hour usual?".
     """
-    tables, found = tables_of(text), set[str]()
-    for table in tables:
-        given = plain(as_the_user_says(text[:_READ], table))
+    tables, found = tables_of(text), dict[str, list[str]]()
+    for table, given in _readings(text, tables):
         if some := {name: each for name, each in table.life_changes.items() if each.touches.search(given)}:
             own = [sentence for sentence in sentences_of(given) if table.says("first_person", sentence)]
             own = [sentence for sentence in own if not asks(sentence, tables)]
-            found |= {name for name, each in some.items() if any(map(each.touches.search, own))}
+            for name, each in some.items():
+                if any(map(each.touches.search, own)):
+                    found.setdefault(name, []).append(each.words)
     return found
 
 
@@ -113,12 +109,19 @@ def _told(text: str) -> set[str]:
     """Return the names of the changes that the speaker of a text tells of themselves."""
     return {
         name
-        for table in tables_of(text)
+        for table, given in _readings(text, tables_of(text))
         for name, each in table.life_changes.items()
-        if each.told.search(plain(as_the_user_says(text[:_READ], table)))
+        if each.told.search(given)
     }
+
+
+def _readings(text: str, tables: Iterable[Language]) -> Iterator[tuple[Language, str]]:
+    """Yield each language that knows changes, with the text as the user would say it in it."""
+    for table in tables:
+        if table.life_changes:
+            yield table, plain(as_the_user_says(text[:_READ], table))
 
 
 def _of_users(record: Record) -> bool:
     """Return whether a record tells what a user said or is, and not what an assistant did."""
-    return record.kind in _KINDS and role_of(speaker_of(record)) != "assistant"
+    return record.kind in TELLING and role_of(speaker_of(record)) != "assistant"

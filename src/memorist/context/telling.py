@@ -147,10 +147,9 @@ async def _candidates(
 ) -> list[Callable[[int], Line]]:
     """Return the lines of hits, made when they are tried, of so many words at most."""
     candidates: list[Callable[[int], Line]] = []
-    told = {hit.record.id for hit in hits}
-    for hit in hits[:_WITH_COMPANY]:
-        told |= {hit.replaced.by} if hit.replaced else set()
-        told |= {changed[hit.record.id].record.id} if hit.record.id in changed else set()
+    told, foremost = {hit.record.id for hit in hits}, hits[:_WITH_COMPANY]
+    told |= {hit.replaced.by for hit in foremost if hit.replaced}
+    told |= {changed[hit.record.id].record.id for hit in foremost if hit.record.id in changed}
     for position, hit in enumerate(hits):
         since = changed.get(hit.record.id)
         candidates.append(partial(_shown, hit, position, since, asked, _room(hit, tokens), told))

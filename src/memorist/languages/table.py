@@ -53,7 +53,7 @@ CODES = tuple("en de fr es pt it nl pl ru uk tr ar fa hi zh ja ko vi th id".spli
 
 @dataclass(frozen=True, slots=True)
 class LifeChange:
-    """A change of somebody's life.
+    """What a table knows of one change of a life.
 
     Attributes:
         words: words of what tells it, by which such texts are found.

@@ -53,8 +53,9 @@ LEAST = 0.7
 _SIGNS: Sequence[Phrases] = ("changed", "no_longer", "corrects")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TRUSTED = Author.USER | Author.OPERATOR
-_KINDS = [KINDS[kind] for kind in (Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.EPISODE)]
+TELLING = (Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.EPISODE)
 """The kinds that tell states. A topic has one value at a time, and a tool is not a state."""
+_KINDS = [KINDS[kind] for kind in TELLING]
 
 
 @dataclass(frozen=True, slots=True)
