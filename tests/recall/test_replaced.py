@@ -215,10 +215,52 @@ def test_the_order_of_storing_changes_nothing_and_the_latest_is_never_replaced(
         ("How many milligrams was I taking in May 2025?", "then"),
         ("How many museums did I visit in May 2025?", None),
         ("What did Mel paint in her latest project in May 2025?", None),
+        ("Which cars have I had so far?", "all"),
+        ("Which flats did we live in over the year?", "all"),
+        ("Have I ever had a dog?", None),
+        ("Which cars have I washed so far?", None),
     ],
 )
 def test_a_question_asks_for_a_state(question: str, state: State | None) -> None:
     assert read_question(question, now=datetime(2026, 1, 1, tzinfo=UTC)).state == state
+
+
+@pytest.mark.parametrize(
+    ("question", "embedded"),
+    [
+        ("Where was I employed in March 2025?", "Where was I employed in ?"),
+        ("Where does Ann work now?", "Where does Ann work now?"),
+        ("What did I buy in March 2025?", "What did I buy in March 2025?"),
+        ("Was I in March 2025?", "Was I in March 2025?"),
+    ],
+)
+def test_the_time_whose_state_is_asked_for_is_not_embedded(question: str, embedded: str) -> None:
+    assert read_question(question, now=datetime(2026, 1, 1, tzinfo=UTC)).embed == embedded
+
+
+def test_what_only_names_the_time_whose_state_is_asked_for_stands_behind_the_state() -> None:
+    said = [
+        ("2025-01-10", "I cycle to the office, rain or shine"),
+        ("2025-03-03", "Come April the board meets, and April is always a mess"),
+        ("2025-06-20", "Sold the bike, the 14 bus takes me to the office now"),
+    ]
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        memory.remember([Draft(content=text, happened_at=day) for day, text in said])
+        assert texts(memory.recall("What did I ride to work in April 2025?", limit=1)) == [said[0][1]]
+
+
+def test_where_all_states_are_asked_for_none_stands_behind_another_one() -> None:
+    said = [
+        ("2025-02-02", "We painted the kitchen yellow in the end"),
+        ("2025-03-03", "The car park at the office is full by eight"),
+        ("2025-06-20", "Goodbye Fiesta, a lad from Barry gave me 1,150 for it; I lease a Zoe now"),
+        ("2025-09-09", "The Zoe went back, we bought a used Kia"),
+    ]
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        memory.remember([Draft(content=text, happened_at=day) for day, text in said])
+        hits = memory.recall("Which cars have I had so far?", limit=4, explain=True)
+        assert set(texts(hits[:2])) == {said[2][1], said[3][1]}
+        assert all(hit.replaced is None and "replaced" not in hit.signals for hit in hits)
 
 
 STORIES = [

@@ -35,6 +35,7 @@ Phrases: TypeAlias = Literal[
     "is",
     "did",
     "was",
+    "lasted",
     "whether",
     "changed",
     "corrects",
@@ -42,7 +43,7 @@ Phrases: TypeAlias = Literal[
     "event",
 ]
 """The lists of a table. docs/languages.md says what each holds."""
-OPTIONAL = frozenset(("question_end", "is", "did", "was", "whether", "corrects", "no_state", "event"))
+OPTIONAL = frozenset(("question_end", "is", "did", "was", "lasted", "whether", "corrects", "no_state", "event"))
 """Lists that a table may leave out: a question's end, which most languages write as a mark, and those that tell a
 question for a state, without which only "now" and "before" do, and a correction."""
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from memorist.languages import Language, Phrases, languages_of, plain, said, tables_of
 from memorist.languages.calendar import Span
-from memorist.languages.phrases import spans
+from memorist.languages.phrases import phrases, spans
 from memorist.languages.sentences import asks, length_of
 from memorist.languages.table import words_of
 from memorist.recall.analysis import asked_terms, former_terms, terms
@@ -22,8 +22,9 @@ MAX_TEXT = 4000
 """The most characters of a question that are read: a longer one is a document, whose beginning says its subject."""
 
 
-_LONGEST, _LONGEST_PHRASE = 25, 7
-"""The most words of a question for a state, as a longer one is a task; and of words that only name what is sought."""
+_LONGEST, _LONGEST_PHRASE, _LEAST = 25, 7, 3
+"""The most words of a question for a state, as a longer one is a task; and of words that only name what is sought; the
+fewest of a question without its time."""
 _SAID = (".", "!", "。", "！", "।")
 """What ends a statement."""
 _ASKING: Sequence[Phrases] = ("who", "when", "where", "how_many", "whether")
@@ -37,7 +38,9 @@ class Question:
 
     text: str
     embed: str
-    """The text to embed: "the user" and speakers' names replaced by "I" and "my" in its language, as they would say."""
+    """The text to embed: "the user" and speakers' names replaced by "I" and "my" in its language, as they would say.
+    Where it asks for the state at a time, without that time: what tells the state rarely says when it holds, and what
+    says when rarely tells it."""
     terms: Mapping[str, int]
     """Index terms with counts, without speakers' names."""
     pairs: Sequence[tuple[str, str]]
@@ -117,10 +120,13 @@ def read_question(
     mild = state is not None and (phrase or not (first_person or present))
     if mild and named:  # of the lives of those who speak here, more is asked than their present state
         state, until, mild = None, None, False
+    # Where nobody speaks, the records speak of "the user" as the question does.
+    embed = text if speakers else given
+    if state == "then" and not mild:
+        embed = _without_times(embed, now)
     return Question(
         text=text,
-        # Where nobody speaks, the records speak of "the user" as the question does.
-        embed=_in_first_person(text, spoken, tables) if spoken else text if speakers else given,
+        embed=_in_first_person(embed, spoken, tables) if spoken else embed,
         terms=Counter(asked),
         pairs=tuple(dict.fromkeys(pairwise(asked))),
         speakers=frozenset(named),
@@ -136,6 +142,14 @@ def read_question(
     )
 
 
+def _without_times(text: str, now: datetime) -> str:
+    """Return a question without the phrases that point at a time; as it is where that leaves no question."""
+    left = text
+    for start, end in sorted({(phrase.start, phrase.end) for phrase in phrases(text, now)}, reverse=True):
+        left = left[:start] + left[end:]
+    return left if length_of(left) >= _LEAST else text
+
+
 def _state(
     text: str, first_person: bool, present: bool, pointed: Sequence[Span], now: datetime
 ) -> tuple[State | None, float | None]:
@@ -143,12 +157,14 @@ def _state(
     said to the assistant, and where it is not clear.
 
     Who asks in the present tense about himself, or says "now", asks for what holds now; "was I …" with a time, or "did
-    I …" with a month, for what held then.
+    I …" with a month, for what held then; "which cars have I had", for all.
     """
     if length_of(text) > _LONGEST or said("no_state", text):
         return None, None
     several, whether = said("several", text), said("whether", text)
     counted = several and said("how_many", text)
+    if several and not counted and said("lasted", text) and all(span.grain == "year" for span in pointed):
+        return "all", None
     past, holds = said("did", text), whether or ((present or said("is", text)) and not said("did", text))
     if said("before", text) and (past or not holds) and not (several or said("how_long", text) or whether):
         over = [span.start for span in pointed if span.end <= now.timestamp()]

@@ -57,7 +57,7 @@ STATES: Mapping[str, float] = {
     "replaces": 2.0,
     "latest": 1.2,
     "not_yet": -1.8,
-    "former": 3.0,
+    "former": 5.0,
 }
 """What each signal counts where a state is asked for: learned by bench/now/learn.py, then scaled and rounded; see
 docs/research/recall.md."""
@@ -78,6 +78,8 @@ RATING = 1.0
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
 _MOST_MILD = 20
 """The best records of a question that may ask for a state, of which it is found what replaces what."""
+_OF_ALL = np.float32(0.5)
+"""How much what others of the same make of a record counts where all of them are asked for."""
 _TIE = np.float32(1e-5)
 """Sums that differ by less are ties."""
 _MOST_WITH_TIES = 16 * MOST
@@ -291,7 +293,7 @@ def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     generic = ranked.scale.generic(index.vectors.take(rows), index.column(FOREIGN)[rows])
     signals = {**ranked.signals, "generic": _spread_out(generic, best, count)}
     ranked = replace(ranked, signals=signals)
-    if question.state in (None, "all"):
+    if question.state is None:
         return ranked
     if question.mild:
         best = _foremost(ranked.total(), _MOST_MILD)
@@ -304,6 +306,9 @@ def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     found = replacements(index, rows, ranked.total()[best], ranked.scale, until, gap, question.tables)
     replaced = _spread_out(found.replaced, best, count)
     signals["states_around"] = _spread_out(found.lift, best, count)
+    if question.state == "all":  # none is sought in the place of another
+        signals["states_around"] *= _OF_ALL
+        return ranked
     if question.state == "before":
         signals["former"] = replaced
     else:
