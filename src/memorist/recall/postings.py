@@ -103,7 +103,6 @@ class Postings:
         """Return how many rows hold a term."""
         count = len(self._few[term][0]) if term in self._few else 0
         for _, run in self._runs:
-            if term in run.numbers:  # recall tries hundreds of spellings of a word, and hardly any of them occurs
-                here = run.find(term)
-                count += here.stop - here.start
+            if (number := run.numbers.get(term)) is not None:
+                count += run.starts.item(number + 1) - run.starts.item(number)
         return count

@@ -38,7 +38,7 @@ FURTHEST = 4.0
 """By how many points of the sum a state fits better than another of the same at most, as far as that counts there."""
 KIN = 0.7
 """How many others tell states of the same as one record, at most: where more seem to, each is less likely to."""
-MOST = 120
+MOST = 60
 """The best records of a question, among which it is looked for."""
 SEEDS = 40
 """The best of them, which replace and are replaced."""
