@@ -1,7 +1,6 @@
 """Checks of arguments, in mem0's order and words, and errors that are mem0's, too."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -33,17 +32,8 @@ IDS = ("user_id", "agent_id", "run_id")
 PROCEDURAL = "procedural_memory"
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """Whose memories a call is about: a wall, and two labels."""
-
-    user: str | None = None
-    agent: str | None = None
-    session: str | None = None
-
-
-def owner_of(given: Mapping[str, Any]) -> Owner:
-    """Return the owner that the ids name; a label of "*" stands for any.
+def owner_of(given: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the user, the agent and the session that the ids name; a label of "*" stands for any.
 
     Raises:
         InvalidInputError: an id is blank or holds white space, or the user is "*".
@@ -51,7 +41,7 @@ def owner_of(given: Mapping[str, Any]) -> Owner:
     user, agent, session = (trimmed(given.get(name), name) for name in IDS)
     if user == "*":
         raise InvalidInputError("user_id='*' would look behind every user's wall; name one user")
-    return Owner(user, None if agent == "*" else agent, None if session == "*" else session)
+    return {"user": user, "agent": None if agent == "*" else agent, "session": None if session == "*" else session}
 
 
 def trimmed(value: object, name: str) -> str | None:
@@ -68,14 +58,14 @@ def trimmed(value: object, name: str) -> str | None:
     return text
 
 
-def require_owner(given: Mapping[str, Any]) -> Owner:
-    """Return the owner for whom `add` writes.
+def require_owner(given: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return what `owner_of` does, for `add`.
 
     Raises:
         ValidationError: no id is given.
     """
     owner = owner_of(given)
-    if owner == Owner():
+    if not any(owner.values()):
         raise caught_by("mem0.exceptions", ValidationError)(
             "At least one of 'user_id', 'agent_id', or 'run_id' must be provided.",
             "VALIDATION_001",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.foreign import foreign
-from memorist.files.qdrant import points
+from memorist.files.qdrant import Point, points
 
 _BESIDE = ("created_at", "updated_at", "actor_id", "role")
 _COLUMNS = ("memory_id", "event", "new_memory", *_BESIDE)
@@ -17,17 +16,8 @@ _COLUMNS = ("memory_id", "event", "new_memory", *_BESIDE)
 _CURRENT = f"SELECT {', '.join(_COLUMNS)} FROM history ORDER BY rowid"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMemory:
-    """One memory as it lies in a file: its id, and its fields side by side, or why it cannot be read."""
-
-    id: object
-    fields: Mapping[str, Any]
-    problem: str | None = None
-
-
-def read_mem0(path: Path | bytes) -> Iterator[StoredMemory]:
-    """Yield the memories in mem0's files.
+def read_mem0(path: Path | bytes) -> Iterator[Point]:
+    """Yield the memories in mem0's files, their fields side by side in the payload.
 
     Args:
         path: the folder of mem0's Qdrant store, the file of its history, or what that holds.
@@ -41,7 +31,7 @@ def read_mem0(path: Path | bytes) -> Iterator[StoredMemory]:
         return
     for found in points(path):
         if not found.collection.endswith("_entities") and found.collection != "mem0migrations":  # they are no memories
-            yield StoredMemory(found.id, found.payload, found.problem)
+            yield found
 
 
 def has_history(file: Path | bytes) -> bool:
@@ -54,7 +44,7 @@ def has_history(file: Path | bytes) -> bool:
     return columns.issuperset(_COLUMNS)
 
 
-def _history(file: Path | bytes) -> Iterator[StoredMemory]:
+def _history(file: Path | bytes) -> Iterator[Point]:
     """Yield the memories that a history leaves: the last text of each, unless it was deleted."""
     if not has_history(file):
         raise InvalidInputError("it is neither a history of mem0's nor a Qdrant store")
@@ -66,4 +56,4 @@ def _history(file: Path | bytes) -> Iterator[StoredMemory]:
                 continue
             given = dict(zip(("data", *_BESIDE), values, strict=True))
             last[id] = {name: value for name, value in given.items() if value is not None}
-    yield from (StoredMemory(id, fields) for id, fields in last.items())
+    yield from (Point("history", id, fields) for id, fields in last.items())

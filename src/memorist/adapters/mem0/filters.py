@@ -21,14 +21,6 @@ Check: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """A condition in two parts: `where` for the store, and `check` for the rest (None if there is none)."""
-
-    where: dict[str, Any] | None
-    check: Check | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Part:
     """A condition as a test of a memory, given as one mapping of its fields; and for a store, if that can make it."""
 
@@ -36,8 +28,8 @@ class _Part:
     where: dict[str, Any] | None = None
 
 
-def split(filters: Mapping[str, Any]) -> Split:
-    """Return a caller's filters, without the ids, in two parts.
+def split(filters: Mapping[str, Any]) -> tuple[dict[str, Any] | None, Check | None]:
+    """Return a caller's filters, without the ids, as a condition for the store and a check of the rest.
 
     Raises:
         InvalidInputError: an operator is unknown, or its value is unfit.
@@ -45,7 +37,7 @@ def split(filters: Mapping[str, Any]) -> Split:
     parts = list(_parts(filters))
     stored = [part.where for part in parts if part.where is not None]
     left = [part for part in parts if part.where is None]
-    return Split({"$and": stored} if stored else None, _all(left).check if left else None)
+    return {"$and": stored} if stored else None, _all(left).check if left else None
 
 
 def _parts(filters: object) -> Iterator[_Part]:

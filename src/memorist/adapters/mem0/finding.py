@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memorist.adapters.mem0.checks import IDS, Owner, check_search, owner_of
-from memorist.adapters.mem0.filters import Split, split
+from memorist.adapters.mem0.checks import IDS, check_search, owner_of
+from memorist.adapters.mem0.filters import Check, split
 from memorist.adapters.mem0.shapes import KINDS, expired, flat, item
 from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
@@ -102,8 +102,9 @@ _THRESHOLD = 0.1
 class Selection:
     """Whose memories, which, and how many; `is_first_form` if the ids are arguments, as in mem0 1.x."""
 
-    owner: Owner
-    split: Split
+    owner: Mapping[str, str | None]
+    where: dict[str, Any] | None
+    check: Check | None
     top_k: int
     is_first_form: bool
 
@@ -120,10 +121,9 @@ class Selection:
 
     def test(self, show_expired: bool, now: datetime) -> Callable[[Record], bool]:
         """Return the test that a record from the store must pass at this time."""
-        check = self.split.check
 
         def passes(record: Record) -> bool:
-            return (show_expired or not expired(record, now)) and (check is None or check(flat(record)))
+            return (show_expired or not expired(record, now)) and (self.check is None or self.check(flat(record)))
 
         return passes
 
@@ -147,7 +147,7 @@ def selection_of(ids: Mapping[str, Any], filters: Mapping[str, Any] | None, top_
         raise InvalidInputError(
             "filters must contain at least one of: user_id, agent_id, run_id. Example: filters={'user_id': 'u1'}"
         )
-    return Selection(owner_of({**named, **given}), split(rest), top_k, bool(given))
+    return Selection(owner_of({**named, **given}), *split(rest), top_k, bool(given))
 
 
 def shown(hit: Hit, floor: float, *, explain: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from memorist.adapters.entries import enough, first
 from memorist.adapters.mem0 import checks
 from memorist.adapters.mem0.adding import draw, model_of, store, summarise
-from memorist.adapters.mem0.checks import MemoryNotFoundError, Owner
+from memorist.adapters.mem0.checks import MemoryNotFoundError
 from memorist.adapters.mem0.finding import Finder, selection_of, shown
 from memorist.adapters.mem0.settings import Opening, opening_of
 from memorist.adapters.mem0.shapes import KINDS, deleting_source, history_rows, item, split_metadata
@@ -214,7 +214,7 @@ class AsyncMemory:
             InvalidInputError: none of the ids is given; also a ValueError.
         """
         owner = checks.owner_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
-        if owner == Owner():
+        if not any(owner.values()):
             raise InvalidInputError(
                 "At least one filter is required to delete all memories. If you want to delete all memories, "
                 "use the `reset()` method."
@@ -254,7 +254,7 @@ class AsyncMemory:
         memory = await self._of(asked.owner)
         passes = asked.test(show_expired, memory.clock())
         page = min(asked.top_k + 1, _PAGE)
-        records = memory.iterate(kind=KINDS, where=asked.split.where, order="newest", page=page)
+        records = memory.iterate(kind=KINDS, where=asked.where, order="newest", page=page)
         found = await first((each async for each in records if passes(each)), asked.top_k)
         return {"results": [item(each, with_score=False) for each in found]}
 
@@ -303,7 +303,7 @@ class AsyncMemory:
                 query,
                 limit=count,
                 kind=KINDS,
-                where=asked.split.where,
+                where=asked.where,
                 min_similarity=floor,
                 explain=explain,
                 now=reference_date,
@@ -342,8 +342,8 @@ class AsyncMemory:
         if self._closes_model and (close := getattr(self._model, "close", None)) is not None:
             await close()
 
-    async def _of(self, owner: Owner) -> Memory:
-        return (await self._opened()).scoped(user=owner.user, agent=owner.agent, session=owner.session)
+    async def _of(self, owner: Mapping[str, str | None]) -> Memory:
+        return (await self._opened()).scoped(**owner)
 
     async def _found(self, memory_id: str, hint: str = "", what: str = "not found") -> Record:
         await self._opened()

@@ -8,9 +8,10 @@ metadata, and is read only if there is nothing else.
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.adapters.mem0.files import StoredMemory, has_history, read_mem0
+from memorist.adapters.mem0.files import has_history, read_mem0
 from memorist.adapters.mem0.shapes import BESIDE, LABELS
 from memorist.errors import FormatError, InvalidInputError
+from memorist.files.qdrant import Point
 from memorist.imports.keeping import KEPT, restored
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, each, tables
@@ -62,11 +63,11 @@ def _in_json(part: Part) -> Iterator[Item | Bad]:
 
 def _memory(where: str, memory: Any) -> Iterator[Item]:
     fields = {**(memory.get("metadata") or {}), **memory}
-    yield from _stored(where, StoredMemory(memory["id"], {**fields, "data": memory["memory"]}))
+    yield from _stored(where, Point("", memory["id"], {**fields, "data": memory["memory"]}))
 
 
-def _stored(where: str, found: StoredMemory) -> Iterator[Item]:
-    fields = found.fields
+def _stored(where: str, found: Point) -> Iterator[Item]:
+    fields = found.payload
     if found.problem is not None:
         raise InvalidInputError(found.problem)
     if not isinstance(text := fields.get("data"), str):
