@@ -1,10 +1,7 @@
 """Commands that change: remember, revise, rate, forget, purge."""
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from json import dumps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, Unpack
 
 import click
@@ -15,11 +12,12 @@ from memorist.cli.progress import spinner
 from memorist.cli.receipt import describe
 from memorist.cli.running import confirm, given, opened, run, text_or_stdin
 from memorist.cli.showing import counted, print_json, print_records
-from memorist.errors import NotFoundError, path_taken
+from memorist.errors import NotFoundError
 from memorist.operations.answers import Derived
 from memorist.records.kind import Kind
 from memorist.records.origins import Author
 from memorist.records.record import Clearable
+from memorist.system.writing import new_file
 
 if TYPE_CHECKING:
     from memorist.memory import Memory
@@ -110,10 +108,8 @@ async def rate(
         raise click.BadParameter(f"a number from -1 to 1, or none, not {rating!r}", param_hint="RATING") from error
     async with opened(context, user) as memory:
         record = await memory.rate(id, value, source=source)
-    if json:
-        print_json(record.to_dict())
-    else:
-        click.echo(f"Took back the rating of {record.id}" if value is None else f"Rated {record.id}: {value:g}")
+    told = f"Took back the rating of {record.id}" if value is None else f"Rated {record.id}: {value:g}"
+    print_json(record.to_dict()) if json else click.echo(told)
 
 
 @command()
@@ -198,11 +194,12 @@ def purge(
         confirm(f"Delete everything that is remembered of {whose}, for good?")
 
     async def work() -> None:
-        with _new_file(receipt) as write:  # before anything is gone
+        with nullcontext() if receipt is None else new_file(receipt) as file:  # before anything is gone
             async with opened(context, user) as memory:
                 with spinner("Looking" if dry_run else "Deleting, and making sure that nothing is left"):
                     done = await memory.purge(shared=shared, dry_run=dry_run)
-            write(f"{dumps(done.statement)}\n")
+            if file is not None:
+                file.write(f"{dumps(done.statement)}\n".encode())
         if json:
             print_json({"purged": done.purged, "receipt": done.statement})
             return
@@ -210,20 +207,3 @@ def purge(
         describe(done)
 
     run(work)
-
-
-@contextmanager
-def _new_file(name: str | None) -> Iterator[Callable[[str], object]]:
-    """Make a new file and yield a function that writes to it; if the block raises, the file is removed."""
-    if name is None:
-        yield lambda text: None
-        return
-    if (path := Path(name)).exists():
-        raise path_taken(path)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        try:
-            yield file.write
-        except BaseException:
-            path.unlink()
-            raise

@@ -93,12 +93,14 @@ class CodingAgent:
     Args:
         name: for people.
         look: the command that shows what is registered.
-        parts: what is put into its files.
+        server: the MCP server, as it is put into one of its files.
+        hooks: its hooks, or the plugin in their place, likewise.
     """
 
     name: str
     look: str
-    parts: tuple[Part, ...]
+    server: Part
+    hooks: Part
 
 
 def _at(base: str, file: str, variable: str | None = None) -> Callable[[], Path]:
@@ -139,105 +141,81 @@ AGENTS: Mapping[str, CodingAgent] = {
     "claude-code": CodingAgent(
         "Claude Code",
         "`claude mcp list`, and /hooks in a session",
-        (
-            Part(_at("", ".claude.json", "CLAUDE_CONFIG_DIR"), ".mcp.json", _mcp_servers, Registered.server),
-            Part(
-                _at(".claude", "settings.json", "CLAUDE_CONFIG_DIR"),
-                ".claude/settings.json",
-                json_hooks,
-                grouped(CLAUDE_EVENTS),
-            ),
+        Part(_at("", ".claude.json", "CLAUDE_CONFIG_DIR"), ".mcp.json", _mcp_servers, Registered.server),
+        Part(
+            _at(".claude", "settings.json", "CLAUDE_CONFIG_DIR"),
+            ".claude/settings.json",
+            json_hooks,
+            grouped(CLAUDE_EVENTS),
         ),
     ),
     "cursor": CodingAgent(
         "Cursor",
         "Cursor's settings, under MCP and Hooks",
-        (
-            Part(
-                _at(".cursor", "mcp.json"),
-                ".cursor/mcp.json",
-                _mcp_servers,
-                lambda registered: registered.server("${workspaceFolder}"),
-            ),
-            Part(
-                _at(".cursor", "hooks.json"),
-                ".cursor/hooks.json",
-                partial(json_hooks, new={"version": 1}),
-                _flat(_CURSOR_EVENTS, timeout=_SECONDS),
-            ),
+        Part(
+            _at(".cursor", "mcp.json"),
+            ".cursor/mcp.json",
+            _mcp_servers,
+            lambda registered: registered.server("${workspaceFolder}"),
+        ),
+        Part(
+            _at(".cursor", "hooks.json"),
+            ".cursor/hooks.json",
+            partial(json_hooks, new={"version": 1}),
+            _flat(_CURSOR_EVENTS, timeout=_SECONDS),
         ),
     ),
     "codex": CodingAgent(
         "Codex",
         "`codex mcp list`, and /hooks in a session, where Codex has you trust them first",
-        (
-            Part(_at(".codex", "config.toml", "CODEX_HOME"), ".codex/config.toml", toml_server, Registered.server),
-            Part(
-                _at(".codex", "hooks.json", "CODEX_HOME"), ".codex/hooks.json", json_hooks, grouped(CLAUDE_EVENTS[:-1])
-            ),
-        ),
+        Part(_at(".codex", "config.toml", "CODEX_HOME"), ".codex/config.toml", toml_server, Registered.server),
+        Part(_at(".codex", "hooks.json", "CODEX_HOME"), ".codex/hooks.json", json_hooks, grouped(CLAUDE_EVENTS[:-1])),
     ),
     "gemini": CodingAgent(
         "Gemini CLI",
         "`gemini mcp list`, and /hooks in a session",
-        (
-            Part(_gemini_settings, ".gemini/settings.json", _mcp_servers, Registered.server),
-            Part(
-                _gemini_settings,
-                ".gemini/settings.json",
-                json_hooks,
-                grouped(_GEMINI_EVENTS, timeout=_SECONDS * 1000),
-            ),
-        ),
+        Part(_gemini_settings, ".gemini/settings.json", _mcp_servers, Registered.server),
+        Part(_gemini_settings, ".gemini/settings.json", json_hooks, grouped(_GEMINI_EVENTS, timeout=_SECONDS * 1000)),
     ),
     "opencode": CodingAgent(
         "OpenCode",
         "`opencode mcp list`",
-        (
-            Part(
-                _at(".config", "opencode/opencode.json", "XDG_CONFIG_HOME"),
-                "opencode.json",
-                # OpenCode itself would add the first line
-                partial(json_server, name="mcp", new={"$schema": "https://opencode.ai/config.json"}),
-                _opencode_server,
-            ),
-            Part(
-                _at(".config", "opencode/plugins/memorist.js", "XDG_CONFIG_HOME"),
-                ".opencode/plugins/memorist.js",
-                own_file,
-                lambda registered: opencode_plugin(registered.command, registered.options()),
-            ),
+        Part(
+            _at(".config", "opencode/opencode.json", "XDG_CONFIG_HOME"),
+            "opencode.json",
+            # OpenCode itself would add the first line
+            partial(json_server, name="mcp", new={"$schema": "https://opencode.ai/config.json"}),
+            _opencode_server,
+        ),
+        Part(
+            _at(".config", "opencode/plugins/memorist.js", "XDG_CONFIG_HOME"),
+            ".opencode/plugins/memorist.js",
+            own_file,
+            lambda registered: opencode_plugin(registered.command, registered.options()),
         ),
     ),
     "vscode": CodingAgent(
         "VS Code",
         "the commands «MCP: List Servers» and «Chat: Configure Hooks»",
-        (
-            Part(
-                lambda: Path(applications_folder(), "Code/User/mcp.json"),
-                ".vscode/mcp.json",
-                partial(json_server, name="servers"),
-                lambda registered: {"type": "stdio", **registered.server()},
-            ),
-            Part(
-                _at(".copilot", "hooks/memorist.json"),
-                ".github/hooks/memorist.json",
-                json_hooks,
-                _flat(CLAUDE_EVENTS[:-1], "copilot.", type="command", timeout=_SECONDS),
-            ),
+        Part(
+            lambda: Path(applications_folder(), "Code/User/mcp.json"),
+            ".vscode/mcp.json",
+            partial(json_server, name="servers"),
+            lambda registered: {"type": "stdio", **registered.server()},
+        ),
+        Part(
+            _at(".copilot", "hooks/memorist.json"),
+            ".github/hooks/memorist.json",
+            json_hooks,
+            _flat(CLAUDE_EVENTS[:-1], "copilot.", type="command", timeout=_SECONDS),
         ),
     ),
     "windsurf": CodingAgent(
         "Windsurf",
         "Cascade's settings, under MCP Servers and Hooks",
-        (
-            Part(  # its documentation names nothing that stands for the project, and no file of a project's servers
-                _at(".codeium", "windsurf/mcp_config.json"),
-                None,
-                _mcp_servers,
-                lambda registered: registered.server(None),
-            ),
-            Part(_at(".codeium", "windsurf/hooks.json"), ".windsurf/hooks.json", json_hooks, _flat(_WINDSURF_EVENTS)),
+        Part(  # its documentation names nothing that stands for the project, and no file of a project's servers
+            _at(".codeium", "windsurf/mcp_config.json"), None, _mcp_servers, lambda registered: registered.server(None)
         ),
+        Part(_at(".codeium", "windsurf/hooks.json"), ".windsurf/hooks.json", json_hooks, _flat(_WINDSURF_EVENTS)),
     ),
 }

@@ -57,12 +57,7 @@ def install(
 
 
 @command()
-def uninstall(
-    agent: Agent,
-    project: Project = False,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-) -> None:
+def uninstall(agent: Agent, project: Project = False, dry_run: DryRun = False, yes: Yes = False) -> None:
     """Take what install wrote out of a coding agent's files, which are then as before. The memory itself stays."""
     _change(AGENTS[agent.value], _root(project), None, dry_run=dry_run, yes=yes)
 
@@ -114,7 +109,7 @@ def _change(known: CodingAgent, root: Path | None, registered: Registered | None
     """
     out = registered is None
     files: dict[Path, list[Part]] = {}
-    for part in known.parts:
+    for part in (known.server, known.hooks):
         if (file := part.file(root)) is not None:
             files.setdefault(file, []).append(part)
     changes = []

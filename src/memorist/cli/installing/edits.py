@@ -3,10 +3,10 @@
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from memorist.cli.installing.jsonc import parse, with_first, without
+from memorist.cli.installing.jsonc import Node, parse, with_first, without
 from memorist.errors import InvalidInputError
 
 Edit: TypeAlias = Callable[[str], str]
@@ -81,39 +81,36 @@ def json_hooks(
     if hooks is None and not text.strip():
         return text
     text, hooks = _begun(text, new), hooks or {}
-    if _ours(text) == {event: [hook] for event, hook in hooks.items()}:
+    found = [(event, entry) for (_, event, *_), entry in _ours(text)]
+    if len(found) == len(hooks) and dict(found) == hooks:
         return text
-    while position := _first_of_ours(text):
-        text = without(text, position)
+    for _ in found:
+        text = without(text, next(_ours(text))[0])
     for event, hook in reversed([*hooks.items()]):
         text = with_first(text, ("hooks", event), None, hook)
     return text
 
 
-def _ours(text: str) -> dict[str, list[Any]]:
-    """Return the hooks that call memorist and the groups that contain such hooks, by event."""
-    found: dict[str, list[Any]] = {}
-    hooks = parse(text).at(("hooks",))
-    for event, entries in ({} if hooks is None else hooks.parts).items():
-        for entry in entries.parts.values():
-            inner = entry.value.get("hooks", []) if isinstance(entry.value, dict) else []
-            if _is_ours(entry.value) or (isinstance(inner, list) and any(map(_is_ours, inner))):
-                found.setdefault(event, []).append(entry.value)
-    return found
+def _ours(text: str) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the path of each hook that calls memorist, and the entry of its event that the hook is, or is in.
 
-
-def _first_of_ours(text: str) -> tuple[Any, ...] | None:
-    """Return the path of a hook of memorist's, or None: in a group with others' hooks, of that hook alone."""
-    hooks = parse(text).at(("hooks",))
-    for event, entries in ({} if hooks is None else hooks.parts).items():
+    A group that has no other hooks is one, with its own path.
+    """
+    for event, entries in _parts(parse(text)):
         for position, entry in entries.parts.items():
+            path = ("hooks", event, position)
             if _is_ours(entry.value):
-                return "hooks", event, position
-            inner = entry.at(("hooks",))
-            for number, hook in ({} if inner is None else inner.parts).items():
-                if _is_ours(hook.value):
-                    return "hooks", event, position, "hooks", number
-    return None
+                yield path, entry.value
+                continue
+            yield from (
+                ((*path, "hooks", number), entry.value) for number, hook in _parts(entry) if _is_ours(hook.value)
+            )
+
+
+def _parts(node: Node) -> Iterable[tuple[Any, Node]]:
+    """Return what stands under "hooks" in an object, by event or by place."""
+    hooks = node.at(("hooks",))
+    return () if hooks is None else hooks.parts.items()
 
 
 def _is_ours(entry: Any) -> bool:
