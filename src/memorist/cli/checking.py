@@ -148,16 +148,12 @@ async def _store(context: click.Context) -> list[Finding]:
     try:
         async with opened(context) as memory:
             number = await memory.count(kind=tuple(Kind), everyone=True)
-            checks = [
-                Finding("database", True, f"opened; {counted(number, 'record')} of this tenant"),
-            ]
+            checks = [Finding("database", True, f"opened; {counted(number, 'record')} of this tenant")]
             settings = context.obj.settings()
             # a key does not open a plain file, and an encrypted file does not open without its key
             if file_of(settings.url) is not None:
-                told = "the file is not encrypted; memorist key rotate encrypts it"
-                checks.append(
-                    Finding("encryption", True, told if settings.key_from is None else "the file is encrypted")
-                )
+                told = "not encrypted; memorist key rotate encrypts it" if settings.key_from is None else "encrypted"
+                checks.append(Finding("encryption", True, f"the file is {told}"))
             with spinner("Reading all of the database"):
                 damage = await memory.admin.check()
             mend = "copy what can be read: memorist export, then load it into a new file; or go back to a backup"
@@ -179,10 +175,8 @@ async def _vectors(settings: "Settings", tenant: str) -> list[Finding]:
         await store.open()
         try:
             if waiting := await store.count_unembedded():
-                told = (
-                    f"{counted(waiting, 'record')} found by words alone, until a server or memorist reindex --missing"
-                )
-                found.append(Finding("vectors", True, f"{told} embeds them"))
+                told = "found by words alone, until a server or memorist reindex --missing embeds them"
+                found.append(Finding("vectors", True, f"{counted(waiting, 'record')} {told}"))
             embedder = open_embedder(settings.embedder)
             if isinstance(embedder, BundledEmbedder):
                 reach = Reach(tenant, None)

@@ -58,15 +58,8 @@ def migrate(
         confirm("Copy these?")
     report = run(lambda: _migrate(context, source, target))
     if json:
-        print_json(
-            {
-                "records": report.records,
-                "copied": report.copied,
-                "existing": report.existing,
-                "verified": report.verified,
-                "differing": [[wall.tenant, wall.user] for wall in report.differing],
-            }
-        )
+        plain = {name: getattr(report, name) for name in ("records", "copied", "existing", "verified")}
+        print_json({**plain, "differing": [[wall.tenant, wall.user] for wall in report.differing]})
     else:
         click.echo(f"{report.copied:,} copied, {report.existing:,} there already, of {report.records:,}")
     if not report.verified:
@@ -80,8 +73,7 @@ def migrate(
 
 
 def _url(context: click.Context, url: str) -> str:
-    settings = context.obj.settings().with_given(url=url)
-    return str(settings.url)
+    return str(context.obj.settings().with_given(url=url).url)
 
 
 def _store(context: click.Context, url: str) -> "Store":

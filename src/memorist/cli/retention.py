@@ -27,10 +27,8 @@ async def set_(context: click.Context, rules: Rules = (), json: AsJson = False) 
     """Set the tenant's rules, replacing those before; without any, everything is kept."""
     async with opened(context) as memory:
         found = await memory.admin.retain([_rule(text) for text in rules])
-    if json:
-        print_json({"rules": [rule.to_dict() for rule in found]})
-    else:
-        click.echo(f"{counted(len(found), 'rule')} set")
+    told = f"{counted(len(found), 'rule')} set"
+    print_json({"rules": [rule.to_dict() for rule in found]}) if json else click.echo(told)
 
 
 @retention.subcommand

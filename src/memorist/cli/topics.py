@@ -30,11 +30,8 @@ async def list_(
         found = await memory.topics.list(prefix)
         if not found:
             await tell_of_others(memory)
-    if json:
-        print_json(found)
-        return
     rows = ((clean(name), clean(value)) for name, value in found.items())
-    print_table(("Topic", "Value"), rows, none="No topics here.")
+    print_json(found) if json else print_table(("Topic", "Value"), rows, none="No topics here.")
 
 
 @topics.subcommand

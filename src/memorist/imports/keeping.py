@@ -14,7 +14,6 @@ from memorist.imports.undoing import NAME
 from memorist.records.kind import Kind
 from memorist.records.origins import NOBODY, parse_authors
 from memorist.records.record import Record, parse_kind
-from memorist.records.times import iso
 
 KEPT = "memorist"
 """The name of the field with the text."""
@@ -22,29 +21,13 @@ _TEXTS = ("id", "agent", "session", "cue", "key", "created_at", "updated_at", "h
 _OBJECTS = ("metadata", "payload")
 
 
-def parts_of(record: Record) -> dict[str, Any]:
-    """Return what a record is beside its content and its user, as far as an import can bring it back."""
-    parts = {
-        "kind": record.kind.value,
-        "id": record.id,
-        "agent": record.scope.agent,
-        "session": record.scope.session,
-        "cue": record.cue,
-        "key": record.key,
-        "created_at": iso(record.created_at),
-        "updated_at": iso(record.updated_at),
-        "happened_at": None if record.happened_at is None else iso(record.happened_at),
-        "authors": record.origin.authors.names,
-        "metadata": dict(record.metadata),
-        "payload": {name: value for name, value in record.payload.items() if name != NAME},
-    }
-    return {name: value for name, value in parts.items() if value is not None or name == "happened_at"}
-
-
 def kept(record: Record, *without: str) -> str:
-    """Return the text for a record, without the parts named."""
-    parts = parts_of(record)
-    return json.dumps({name: parts[name] for name in parts if name not in without}, ensure_ascii=False)
+    """Return the text for a record: what it is beside its content and its user, without the parts named."""
+    plain = record.to_dict()
+    plain["payload"].pop(NAME, None)
+    parts = {name: plain[name] for name in ("kind", *_TEXTS, *_OBJECTS)} | {"authors": record.origin.authors.names}
+    said = {name: value for name, value in parts.items() if value is not None or name == "happened_at"}
+    return json.dumps({name: value for name, value in said.items() if name not in without}, ensure_ascii=False)
 
 
 def metadata_with(record: Record, *without: str, taken: Collection[str] = ()) -> dict[str, Any]:
