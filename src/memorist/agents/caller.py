@@ -6,8 +6,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["CallerContext", "caller", "current_caller", "serving"]
-
 
 @dataclass
 class CallerContext:

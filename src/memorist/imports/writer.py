@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from memorist.records.kind import MEMORIES, Kind
 from memorist.records.record import Record
 
-__all__ = ["ExportReport", "Output", "Writer"]
-
 _NO_PLACE: Mapping[str, Callable[[Record], int]] = {
     "link": lambda record: len(record.origin.derived_from),
     "rating": lambda record: record.rating is not None,

@@ -29,8 +29,6 @@ from memorist.memory import Memory
 from memorist.records.record import Draft, Kind
 from memorist.testing.contract.base import scenario_in
 
-__all__ = ["MemoryContract"]
-
 _scenario = scenario_in("memory")
 
 

@@ -15,16 +15,6 @@ from typing import TypeVar
 
 from memorist.adapters.originals import caught_by
 
-__all__ = [
-    "EpisodeNotFoundError",
-    "LLMAgentsFromScratchError",
-    "LLMAgentsFromScratchWarning",
-    "MaxResultsExceededWarning",
-    "MemoryStoreError",
-    "MemoryStoreWarning",
-    "known",
-]
-
 _E = TypeVar("_E", bound=Exception)
 
 

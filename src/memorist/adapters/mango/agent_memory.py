@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from memorist.adapters.chroma import Row
 from memorist.adapters.entries import id_in
-from memorist.adapters.mango.layered import Layer, LayeredMemory, LayerEntry
+from memorist.adapters.mango.layered import Layer, LayeredMemory
 from memorist.kinds import ToolUse
 from memorist.memory import Memory
 from memorist.operations.arguments import MAX_LIMIT
@@ -31,8 +32,8 @@ class AgentMemory(LayeredMemory):
     def _record_id(self, layer: Layer, id: str) -> str:
         return f"{layer}:{id_in(self.memory.scope, id)}"
 
-    async def _put(self, layer: Layer, entry: LayerEntry) -> None:
-        fields = entry.fields
+    async def _put(self, layer: Layer, entry: Row) -> None:
+        fields = entry.metadata
         given: dict[str, Any] = {
             "id": self._record_id(layer, entry.id),
             "if_exists": "replace",
@@ -40,10 +41,10 @@ class AgentMemory(LayeredMemory):
             "source": fields.get("source"),
         }
         if layer == "text":
-            await self.memory.notes.add(entry.text, **given)
+            await self.memory.notes.add(entry.document, **given)
             return
         await self.memory.tools.record(
-            entry.text if entry.text.strip() else None,
+            entry.document if entry.document.strip() else None,
             fields["tool_name"],
             fields["tool_args"],
             fields["result_summary"],
@@ -51,7 +52,7 @@ class AgentMemory(LayeredMemory):
             **given,
         )
 
-    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[LayerEntry]:
+    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[Row]:
         if threshold > 1:
             return []
         hits = await self.memory.recall(
@@ -59,14 +60,14 @@ class AgentMemory(LayeredMemory):
         )
         return [_stored(layer, hit.record, hit.similarity) for hit in hits]
 
-    async def _get(self, layer: Layer, id: str) -> LayerEntry | None:
+    async def _get(self, layer: Layer, id: str) -> Row | None:
         record = await self.memory.get(self._record_id(layer, id))
         return None if record is None or "mango" not in record.metadata else _stored(layer, record)
 
     async def _remove(self, layer: Layer, id: str) -> None:
         await self.memory.forget(self._record_id(layer, id))
 
-    async def _all(self, layer: Layer) -> Sequence[LayerEntry]:
+    async def _all(self, layer: Layer) -> Sequence[Row]:
         return [_stored(layer, record) async for record in self.memory.iterate(**_chosen(layer))]
 
     def _count(self, layer: Layer) -> int:
@@ -79,17 +80,17 @@ def _chosen(layer: Layer) -> dict[str, Any]:
     return {"kind": kind, "where": {"mango": {"$exists": True}}, "verified": layer == "training"}
 
 
-def _metadata(entry: LayerEntry) -> dict[str, Any]:
+def _metadata(entry: Row) -> dict[str, Any]:
     """Return what a record has no field for: Mango's id and timestamp to the letter, and its own `verified`."""
-    kept = {name: entry.fields[name] for name in ("timestamp", "verified") if name in entry.fields}
+    kept = {name: entry.metadata[name] for name in ("timestamp", "verified") if name in entry.metadata}
     return {"mango": {"id": entry.id, **kept}}
 
 
-def _stored(layer: Layer, record: Record, similarity: float = 0.0) -> LayerEntry:
+def _stored(layer: Layer, record: Record, similarity: float = 0.0) -> Row:
     own: dict[str, Any] = {**record.metadata["mango"], "source": record.source}
     id = own.pop("id")
     if layer == "text":
-        return LayerEntry(id, record.content, own, similarity)
+        return Row(id, record.content, own, similarity)
     use = ToolUse.of(record)
     fields = {"tool_name": use.tool, "tool_args": dict(use.arguments), "result_summary": use.result, **own}
-    return LayerEntry(id, record.cue or "", fields, similarity)
+    return Row(id, record.cue or "", fields, similarity)

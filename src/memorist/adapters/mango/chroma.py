@@ -3,11 +3,12 @@
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from memorist.adapters.chroma import ChromaFolder, Embedding, Row, Rows, translated
-from memorist.adapters.mango.layered import Layer, LayeredMemory, LayerEntry
+from memorist.adapters.mango.layered import Layer, LayeredMemory
 from memorist.adapters.mango.types import make_entry_id
 
 __all__ = ["ChromaAgentMemory", "make_entry_id"]
@@ -54,10 +55,10 @@ class ChromaAgentMemory(LayeredMemory):
         """Release Chroma and the embedder. Later calls raise `ClosedError`."""
         await self._folder.close()
 
-    async def _put(self, layer: Layer, entry: LayerEntry) -> None:
-        await self._rows[layer].put(entry.id, entry.text, _metadata(entry.fields))
+    async def _put(self, layer: Layer, entry: Row) -> None:
+        await self._rows[layer].put(entry.id, entry.document, _metadata(entry.metadata))
 
-    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[LayerEntry]:
+    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[Row]:
         found = await self._rows[layer].nearest(text, count)
         return _readable(layer, (row for row in found if row.similarity >= threshold))
 
@@ -65,10 +66,10 @@ class ChromaAgentMemory(LayeredMemory):
         rows = self._rows[layer]
         await rows.run(lambda: rows.collection.delete(ids=[id]))
 
-    async def _get(self, layer: Layer, id: str) -> LayerEntry | None:
+    async def _get(self, layer: Layer, id: str) -> Row | None:
         return next(iter(_readable(layer, await self._rows[layer].get(ids=[id]))), None)
 
-    async def _all(self, layer: Layer) -> Sequence[LayerEntry]:
+    async def _all(self, layer: Layer) -> Sequence[Row]:
         return _readable(layer, await self._rows[layer].get())
 
     def _count(self, layer: Layer) -> int:
@@ -84,7 +85,7 @@ def _metadata(fields: Mapping[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-def _readable(layer: Layer, rows: Iterable[Row]) -> list[LayerEntry]:
+def _readable(layer: Layer, rows: Iterable[Row]) -> list[Row]:
     """Return the entries of rows; a row whose tool or arguments cannot be read is logged and left out."""
     found = []
     for row in rows:
@@ -98,5 +99,5 @@ def _readable(layer: Layer, rows: Iterable[Row]) -> list[LayerEntry]:
                 logger.warning("The call of the entry %s cannot be read; it is left out.", row.id)
                 continue
             fields = {"result_summary": "", "timestamp": "", **fields, "tool_args": arguments}
-        found.append(LayerEntry(row.id, row.document, fields, row.similarity))
+        found.append(replace(row, metadata=fields))
     return found

@@ -6,9 +6,9 @@ import re
 import uuid
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from memorist.adapters.chroma import Row
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry, make_entry_id
 from memorist.operations import arguments
 
@@ -26,16 +26,6 @@ _CANDIDATES = 4
 _BY_SIMILARITY, _BY_ARGUMENTS = 0.7, 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class LayerEntry:
-    """An entry as a layer keeps it: `text` is what a search matches. A text has no other fields."""
-
-    id: str
-    text: str
-    fields: Mapping[str, Any]
-    similarity: float = 0.0
-
-
 class LayeredMemory(MemoryService):
     """Applies thresholds, limits and rounding; exports and imports.
 
@@ -49,18 +39,18 @@ class LayeredMemory(MemoryService):
         self.rerank = rerank
         self.provenance = provenance
 
-    # --- what a layer does -------------------------------------------------------------------------------
+    # --- what a layer does: it keeps an entry as a row, whose document is what a search matches ------------
 
     @abstractmethod
-    async def _put(self, layer: Layer, entry: LayerEntry) -> None:
+    async def _put(self, layer: Layer, entry: Row) -> None:
         """Store an entry, and replace one with the same id."""
 
     @abstractmethod
-    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[LayerEntry]:
+    async def _nearest(self, layer: Layer, text: str, count: int, threshold: float) -> Sequence[Row]:
         """Return up to `count` entries whose unrounded similarity is `threshold` or more, best first."""
 
     @abstractmethod
-    async def _get(self, layer: Layer, id: str) -> LayerEntry | None:
+    async def _get(self, layer: Layer, id: str) -> Row | None:
         """Return an entry, or None."""
 
     @abstractmethod
@@ -68,7 +58,7 @@ class LayeredMemory(MemoryService):
         """Delete an entry, if there is one."""
 
     @abstractmethod
-    async def _all(self, layer: Layer) -> Sequence[LayerEntry]:
+    async def _all(self, layer: Layer) -> Sequence[Row]:
         """Return every entry, oldest first."""
 
     @abstractmethod
@@ -90,12 +80,12 @@ class LayeredMemory(MemoryService):
     async def save_text(self, text: str, *, source: str | None = None, verified: bool | None = None) -> str:
         source = source or "manual"
         id, origin = make_entry_id(), self._origin(source, source == "manual" if verified is None else verified)
-        await self._put("text", LayerEntry(id, arguments.text("text", text), origin))
+        await self._put("text", Row(id, arguments.text("text", text), origin))
         return id
 
     async def search_text(self, query: str, top_k: int = 3, similarity_threshold: float = 0.6) -> list[TextMemoryEntry]:
         found = await self._search("text", query, top_k, similarity_threshold)
-        return [TextMemoryEntry(each.id, each.text, round(each.similarity, 3), **_origin_of(each)) for each in found]
+        return [TextMemoryEntry(row.id, row.document, round(row.similarity, 3), **_origin_of(row)) for row in found]
 
     def count(self) -> int:
         return self._count("tool")
@@ -116,7 +106,7 @@ class LayeredMemory(MemoryService):
         exported: list[dict[str, Any]] = []
         for layer in LAYERS:
             for each in await self._all(layer):
-                said = {"text": each.text} if layer == "text" else {"question": each.text, **_call_fields(each)}
+                said = {"text": each.document} if layer == "text" else {"question": each.document, **_call_fields(each)}
                 origin = _origin_of(each) if self.provenance else {}
                 exported.append({"type": layer, "id": each.id, **said, **origin})
         return exported
@@ -148,7 +138,7 @@ class LayeredMemory(MemoryService):
         id = _text(entry, "id", _id_of(entry)) or _id_of(entry)
         source, verified = entry.get("source") or "import", entry.get("verified")
         if layer == "text":
-            await self._put("text", LayerEntry(id, _text(entry, "text"), self._origin(source, bool(verified))))
+            await self._put("text", Row(id, _text(entry, "text"), self._origin(source, bool(verified))))
             return
         made = TrainingEntry if layer == "training" else MemoryEntry
         call = made(
@@ -163,12 +153,12 @@ class LayeredMemory(MemoryService):
         if entry.get("timestamp") is not None:
             call.timestamp = _text(entry, "timestamp")
         elif (known := await self._get(layer, id)) is not None:
-            call.timestamp = known.fields["timestamp"]
+            call.timestamp = known.metadata["timestamp"]
         await self._put(layer, self._stored(call, verified=layer == "training"))
 
     # --- how ---------------------------------------------------------------------------------------------
 
-    def _stored(self, entry: MemoryEntry | TrainingEntry, *, verified: bool) -> LayerEntry:
+    def _stored(self, entry: MemoryEntry | TrainingEntry, *, verified: bool) -> Row:
         """Return an entry as a layer keeps it; Mango's own entries need not have `source` and `verified`."""
         for name in ("id", "question", "tool_name", "result_summary", "timestamp"):
             arguments.text(name, getattr(entry, name))
@@ -180,12 +170,12 @@ class LayeredMemory(MemoryService):
         }
         source, checked = getattr(entry, "source", None), getattr(entry, "verified", None)
         origin = self._origin(source or "manual", verified if checked is None else checked)
-        return LayerEntry(entry.id, entry.question, {**fields, **origin})
+        return Row(entry.id, entry.question, {**fields, **origin})
 
     def _origin(self, source: str, verified: bool) -> dict[str, Any]:
         return {"source": source, "verified": verified} if self.provenance else {}
 
-    async def _search(self, layer: Layer, question: str, top_k: int, threshold: float) -> list[LayerEntry]:
+    async def _search(self, layer: Layer, question: str, top_k: int, threshold: float) -> list[Row]:
         """Return the best `top_k` entries; the threshold is inclusive."""
         question = arguments.words("question", question)
         if top_k < 1 or not question.strip():
@@ -197,22 +187,22 @@ class LayeredMemory(MemoryService):
         return found[:top_k]
 
 
-def _call(kind: type[_Call], found: LayerEntry) -> _Call:
+def _call(kind: type[_Call], found: Row) -> _Call:
     fields = {**_call_fields(found), **_origin_of(found)}
-    return kind(id=found.id, question=found.text, similarity=round(found.similarity, 3), **fields)
+    return kind(id=found.id, question=found.document, similarity=round(found.similarity, 3), **fields)
 
 
-def _call_fields(found: LayerEntry) -> dict[str, Any]:
-    return {name: found.fields[name] for name in _CALL_FIELDS}
+def _call_fields(found: Row) -> dict[str, Any]:
+    return {name: found.metadata[name] for name in _CALL_FIELDS}
 
 
-def _origin_of(found: LayerEntry) -> dict[str, Any]:
-    return {name: found.fields.get(name) for name in ("source", "verified")}
+def _origin_of(found: Row) -> dict[str, Any]:
+    return {name: found.metadata.get(name) for name in ("source", "verified")}
 
 
-def _blended(question: str, found: LayerEntry) -> float:
+def _blended(question: str, found: Row) -> float:
     words = set(_words(question))
-    shared = words & set(_words(json.dumps(found.fields["tool_args"], ensure_ascii=False)))
+    shared = words & set(_words(json.dumps(found.metadata["tool_args"], ensure_ascii=False)))
     return _BY_SIMILARITY * found.similarity + _BY_ARGUMENTS * (len(shared) / len(words) if words else 0.0)
 
 

@@ -47,23 +47,18 @@ class MemoryProvider(Protocol):
 
     async def search(self, query: str, *, limit: int = 5, user_id: str | None = None) -> list[MemoryResult]:
         """Return memories relevant to a query, best first."""
-        ...
 
     async def add(self, content: str, *, metadata: dict[str, Any] | None = None, user_id: str | None = None) -> str:
         """Store a text, and return its id."""
-        ...
 
     async def delete(self, memory_id: str, *, user_id: str | None = None) -> bool:
         """Delete an entry; return False if it is missing or another user's."""
-        ...
 
     async def purge_user(self, user_id: str, *, tenant_id: str | None = None) -> int:
         """Delete every entry of a user (of a tenant), and return how many; 0 where the scope is SHARED."""
-        ...
 
     async def close(self) -> None:
         """Release connections and files."""
-        ...
 
 
 def is_adaptive(metadata: Mapping[str, Any] | None) -> bool:

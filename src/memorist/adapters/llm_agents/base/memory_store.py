@@ -8,8 +8,6 @@ from memorist.adapters.llm_agents.data_structures.memory import Episode, RecallM
 from memorist.adapters.llm_agents.errors import EpisodeNotFoundError, MaxResultsExceededWarning, known
 from memorist.adapters.originals import original
 
-__all__ = ["BaseMemoryStore"]
-
 
 class BaseMemoryStore(ABC):
     """Stores episodes, and recalls the newest or the relevant ones.

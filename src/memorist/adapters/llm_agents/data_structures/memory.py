@@ -13,8 +13,6 @@ from memorist.errors import needs
 with needs("pydantic", "llm-agents"):
     from pydantic import BaseModel, ConfigDict, Field, field_serializer
 
-__all__ = ["Episode", "EpisodeFormatMode", "RecallMode", "Task", "TaskResult", "in_utc", "own_copy"]
-
 
 class RecallMode(str, Enum):  # noqa: UP042  # str(mode) is that of the original
     """Which episodes a store recalls."""

@@ -9,8 +9,6 @@ from memorist.adapters.llm_agents.base.memory_store import BaseMemoryStore
 from memorist.adapters.llm_agents.data_structures.memory import Episode, own_copy
 from memorist.adapters.llm_agents.errors import MemoryStoreError, known
 
-__all__ = ["Memory", "MetadataFn"]
-
 _T = TypeVar("_T")
 
 MetadataFn: TypeAlias = Callable[[Episode], str | Awaitable[str]]

@@ -15,8 +15,6 @@ from memorist.errors import ModelUnavailableError
 from memorist.language import ChatModel, Reply, open_chat_model, reflect
 from memorist.memory import Memory as Engine
 
-__all__ = ["recency_memory", "reflective_memory", "similarity_memory"]
-
 
 def recency_memory(path: str | PathLike[str], max_results: int = 5) -> Memory:
     """Return a memory of the newest `max_results` episodes, in a JSONL file in the folder `path`."""

@@ -25,8 +25,6 @@ from memorist.records.record import Kind, Record
 from memorist.stores.base import Order
 from memorist.system.locks import Lock
 
-__all__ = ["MemoristMemoryStore", "default_key", "parts_of"]
-
 KeyFn: TypeAlias = Callable[[Episode], str]
 
 _INSTEAD = {

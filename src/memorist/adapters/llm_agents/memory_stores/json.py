@@ -14,8 +14,6 @@ from memorist.adapters.llm_agents.data_structures.memory import Episode, RecallM
 from memorist.adapters.llm_agents.errors import MemoryStoreError, MemoryStoreWarning, known
 from memorist.adapters.llm_agents.memory_stores.lines import LinesFile
 
-__all__ = ["JSONMemoryStore"]
-
 
 class JSONMemoryStore(BaseMemoryStore):
     """Keeps episodes in a file, one JSON object a line, and in memory.

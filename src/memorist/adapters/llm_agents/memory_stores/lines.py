@@ -9,8 +9,6 @@ from pathlib import Path
 from memorist.system.handles import read_file
 from memorist.system.platforms import locked_folder, replace, sync, sync_folder
 
-__all__ = ["Lines", "LinesFile"]
-
 _BINARY = getattr(os, "O_BINARY", 0)  # on Windows, where the ends of lines would be rewritten
 
 Mark = tuple[int, int, int] | None
