@@ -87,18 +87,15 @@ class ToolSchema:
         properties: dict[str, Any] = {}
         required: list[str] = []
         for argument in _arguments(function):
+            named = f"the argument {argument.name!r} of the tool {called!r}"
             if argument.name in _SCOPE_NAMES:
                 raise InvalidInputError(
                     f"the tool {called!r} takes {argument.name!r}: whose memory is meant is not the model's to say"
                 )
             if argument.kind is inspect.Parameter.POSITIONAL_ONLY:
-                raise InvalidInputError(
-                    f"the argument {argument.name!r} of the tool {called!r} cannot be given by name"
-                )
+                raise InvalidInputError(f"{named} cannot be given by name")
             if argument.name not in types or not texts.get(argument.name):
-                raise InvalidInputError(
-                    f"the argument {argument.name!r} of the tool {called!r} needs a type and a text"
-                )
+                raise InvalidInputError(f"{named} needs a type and a text")
             schema = schema_of(types[argument.name]) | {"description": texts[argument.name]}
             if argument.default is inspect.Parameter.empty:
                 required.append(argument.name)

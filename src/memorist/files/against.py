@@ -115,15 +115,13 @@ def _row(record: Record) -> dict[str, Any]:
     """Return a record as the other memory takes it; a person's name stands before what the person says."""
     speaker = str(record.payload.get("speaker") or "user")
     text = record.content if speaker in ("user", "assistant") else f"{speaker}: {record.content}"
-    time = (record.happened_at or record.created_at).isoformat()
-    session = record.scope.session or ""
     return {
         "id": record.id,
         "text": text,
         "said": record.content,
         "speaker": speaker,
-        "session": session,
-        "timestamp": time,
+        "session": record.scope.session or "",
+        "timestamp": record.at.isoformat(),
     }
 
 

@@ -11,11 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HashEmbedder", "IndexContract", "MemoryContract", "StoreContract"]
 
-_CONTRACTS = {
-    "IndexContract": "contract",
-    "MemoryContract": "memory",
-    "StoreContract": "contract",
-}
+_CONTRACTS = {"IndexContract": "contract", "MemoryContract": "memory", "StoreContract": "contract"}
 
 
 def __getattr__(name: str) -> Any:

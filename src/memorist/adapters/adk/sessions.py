@@ -197,22 +197,18 @@ def _writer() -> str:
 def _made(
     app_name: str, user_id: str, id: str, head: dict[str, Any], shared: dict[str, Any], own: dict[str, Any]
 ) -> Session:
-    state = dict(head["state"])
-    state.update({State.APP_PREFIX + name: value for name, value in shared.items()})
-    state.update({State.USER_PREFIX + name: value for name, value in own.items()})
+    state = {
+        **head["state"],
+        **{State.APP_PREFIX + name: value for name, value in shared.items()},
+        **{State.USER_PREFIX + name: value for name, value in own.items()},
+    }
     return Session(app_name=app_name, user_id=user_id, id=id, state=state, last_update_time=head["updated"])
 
 
 def _split(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Return the application's, the user's and the session's part, as JSON, without what is temporary."""
-    app: dict[str, Any] = {}
-    user: dict[str, Any] = {}
-    own: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {State.APP_PREFIX: {}, State.USER_PREFIX: {}, State.TEMP_PREFIX: {}, "": {}}
     for name, value in to_jsonable_python(state, serialize_unknown=True).items():
-        if name.startswith(State.APP_PREFIX):
-            app[name.removeprefix(State.APP_PREFIX)] = value
-        elif name.startswith(State.USER_PREFIX):
-            user[name.removeprefix(State.USER_PREFIX)] = value
-        elif not name.startswith(State.TEMP_PREFIX):
-            own[name] = value
-    return app, user, own
+        prefix = next(each for each in parts if name.startswith(each))
+        parts[prefix][name.removeprefix(prefix)] = value
+    return parts[State.APP_PREFIX], parts[State.USER_PREFIX], parts[""]

@@ -91,7 +91,10 @@ class RecordingMemory(LongTermMemoryBase):
 
 
 def telling(doing: str) -> Callable[[_Tool], _Tool]:
-    """Answer an exception of a tool function with the text ``Error {doing}: …``: an agent calls the function."""
+    """Answer an exception of a tool function with the text ``Error {doing}: …``: an agent calls the function.
+
+    Without a docstring of its own, the function has that of the base class.
+    """
 
     def telling_of(function: _Tool) -> _Tool:
         given = inspect.signature(function)
@@ -108,6 +111,7 @@ def telling(doing: str) -> Callable[[_Tool], _Tool]:
             except Exception as error:
                 return answer(f"Error {doing}: {error}")
 
+        tool.__doc__ = function.__doc__ or getattr(LongTermMemoryBase, function.__name__).__doc__
         return cast(_Tool, tool)
 
     return telling_of

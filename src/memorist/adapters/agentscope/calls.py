@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -68,8 +69,6 @@ def _number(value: object) -> float | None:
 
 def _time(value: object, otherwise: datetime) -> datetime:
     if isinstance(value, str | int | float | datetime) and value:
-        try:
+        with suppress(InvalidInputError):
             return parse_time(value)
-        except InvalidInputError:
-            pass
     return otherwise

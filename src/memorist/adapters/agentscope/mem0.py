@@ -79,14 +79,6 @@ class Mem0LongTermMemory(RecordingMemory):
 
     @telling("recording memory")
     async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
-        """Use this to record important information that you may need later.
-
-        What you record should be specific and concise: who, when, where, did what, why, how.
-
-        Args:
-            thinking: Your thinking and your reasons about what to record.
-            content: What to remember, a list of strings.
-        """
         text = "\n".join([thinking, *listed(content)] if thinking else listed(content))
         results: Any = {"results": []}
         # mem0 extracts other things from an assistant's words than from a user's, and may find nothing.

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.store.base import Item, PutOp, SearchItem, get_text_at_path
+from langgraph.store.base import PutOp, get_text_at_path
 
 from memorist.records.record import Draft, Kind, Record
 from memorist.records.times import iso, parse_time
@@ -75,17 +75,8 @@ def namespace_of(record: Record) -> Namespace:
     return tuple(record.payload[FIELD]["namespace"])
 
 
-def item_of(record: Record) -> Item:
-    """Return the item that a record holds."""
-    return Item(**_parts(record))
-
-
-def search_item_of(record: Record, score: float | None) -> SearchItem:
-    """Return the item that a record holds, as a search finds it."""
-    return SearchItem(**_parts(record), score=score)
-
-
-def _parts(record: Record) -> dict[str, Any]:
+def parts_of(record: Record) -> dict[str, Any]:
+    """Return the fields of the item that a record holds."""
     held = record.payload[FIELD]
     return {
         "namespace": namespace_of(record),

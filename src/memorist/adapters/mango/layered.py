@@ -162,12 +162,8 @@ class LayeredMemory(MemoryService):
         """Return an entry as a layer keeps it; Mango's own entries need not have `source` and `verified`."""
         for name in ("id", "question", "tool_name", "result_summary", "timestamp"):
             arguments.text(name, getattr(entry, name))
-        fields = {
-            "tool_name": entry.tool_name,
-            "tool_args": json.loads(json.dumps(arguments.mapping("tool_args", entry.tool_args), default=str)),
-            "result_summary": entry.result_summary,
-            "timestamp": entry.timestamp,
-        }
+        given = json.loads(json.dumps(arguments.mapping("tool_args", entry.tool_args), default=str))
+        fields = {**{name: getattr(entry, name) for name in _CALL_FIELDS}, "tool_args": given}
         source, checked = getattr(entry, "source", None), getattr(entry, "verified", None)
         origin = self._origin(source or "manual", verified if checked is None else checked)
         return Row(entry.id, entry.question, {**fields, **origin})

@@ -46,15 +46,9 @@ class MemoryTools(Toolbox):
             question: the question to answer now.
         """
         found = await self.memory.retrieve(question, top_k=_MOST_FOUND, similarity_threshold=_THRESHOLD)
+        names = ("question", "tool_name", "tool_args", "result_summary")
         results = [
-            {
-                "question": each.question,
-                "tool_name": each.tool_name,
-                "tool_args": each.tool_args,
-                "result_summary": each.result_summary,
-                "similarity": round(each.similarity, 2),
-            }
-            for each in found
+            {name: getattr(each, name) for name in names} | {"similarity": round(each.similarity, 2)} for each in found
         ]
         return {"results": results, "count": len(results)}
 

@@ -39,11 +39,7 @@ class CallerContext(_Caller):
     tenant_id: str | None = None
 
     def __post_init__(self) -> None:
-        if self.user_id is not None and "::" in self.user_id:
-            raise ValueError(
-                f"user_id must not contain '::', which separates it from the tenant; it is {self.user_id!r}"
-            )
-        owner_key(self.user_id or "", self.tenant_id)
+        owner_key(self.user_id or "", "any" if self.tenant_id is None else self.tenant_id)  # raises for a wrong one
 
     @property
     def isolation_key(self) -> str | None:

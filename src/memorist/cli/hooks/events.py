@@ -26,11 +26,6 @@ EVENTS = {
     "PreCompact": Event("keep"),
     "Stop": Event("keep"),
     "SessionEnd": Event("keep"),
-    # the same in the hooks that VS Code and Copilot CLI share
-    f"{_COPILOT}SessionStart": Event("start"),
-    f"{_COPILOT}UserPromptSubmit": Event("prompt"),
-    f"{_COPILOT}PreCompact": Event("keep"),
-    f"{_COPILOT}Stop": Event("keep"),
     # Cursor
     "sessionStart": Event("start"),
     "beforeSubmitPrompt": Event("keep", {"prompt": "user"}),
@@ -42,6 +37,8 @@ EVENTS = {
     "pre_user_prompt": Event("keep", {"user_prompt": "user"}),
     "post_cascade_response": Event("keep", {"response": "assistant"}),
 }
+# The first of Claude Code's too, in the hooks that VS Code and Copilot CLI share.
+EVENTS |= {f"{_COPILOT}{name}": EVENTS[name] for name in ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop")}
 
 
 def answer_of(event: str, text: str) -> dict[str, Any]:
