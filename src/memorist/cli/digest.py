@@ -66,20 +66,13 @@ async def digest(
         concurrency=concurrency,
         timeout=timeout,
     )
-    report = DigestReport()
+    report, asking = DigestReport(), Prompts(folder=prompts, language=language)
     try:
         async with opened(context, user) as memory:
             with records_bar("Digesting") as progress:
                 users = await memory.admin.users() if everyone else [None]
                 for each in [memory if name is None else memory.scoped(user=name) for name in users]:
-                    raw = Digest(
-                        each,
-                        chat,
-                        prompts=Prompts(folder=prompts, language=language),
-                        batch=batch,
-                        concurrency=concurrency,
-                        again=again,
-                    )
+                    raw = Digest(each, chat, prompts=asking, batch=batch, concurrency=concurrency, again=again)
                     if report.problem is not None and report.problem.temporary:  # an outage concerns all users
                         report += DigestReport(left=await raw.pending())
                     else:

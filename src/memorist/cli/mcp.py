@@ -1,6 +1,6 @@
 """The command that serves MCP clients."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 
@@ -59,24 +59,15 @@ async def mcp(
     if tools == "core" and session is not None:
         raise InvalidInputError("--session goes with --tools all; the core tools work across sessions")
     right, settings = Right.READ if read_only else Right.WRITE, options.settings().with_given(confirm=confirm or None)
+    scope: dict[str, Any] = {"tenant": options.tenant, "user": user, "agent": agent, "session": session}
     if not http:
-        scope = {"tenant": options.tenant, "user": user, "agent": agent, "session": session}
-        opening = Memory.open(settings=settings, **scope)  # type: ignore[arg-type]
+        opening = Memory.open(settings=settings, **scope)
         async with opening.through(CLI) as memory:
             await serve_stdio(Access(memory, right), tools=tools)
         return
     async with Memory.open(settings=settings).through(CLI) as memory:
-        gate = Gate(
-            memory=memory,
-            tenant=options.tenant,
-            user=user,
-            agent=agent,
-            session=session,
-            right=right,
-            open=not require_token,
-        )
         await serve_http(
-            gate,
+            Gate(memory=memory, right=right, open=not require_token, **scope),
             tools=tools,
             host=host,
             port=port,

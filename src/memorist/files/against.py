@@ -44,14 +44,12 @@ def load_system(name: str) -> ModuleType:
         if module.Memory.__module__ != spec.name:
             raise AttributeError
     except ModuleNotFoundError as error:
-        raise MissingExtraError(_missing(path.stem, error, getattr(module, "PACKAGES", ()))) from error
+        packages = " ".join(getattr(module, "PACKAGES", ())) or error.name
+        told = f"{path.stem} needs {error.name}, which is not installed: pip install {packages}"
+        raise MissingExtraError(told) from error
     except AttributeError as error:
         raise InvalidInputError(f"{path} has no class Memory; bench/arena/example.py shows one") from error
     return module
-
-
-def _missing(name: str, error: ModuleNotFoundError, packages: Sequence[str]) -> str:
-    return f"{name} needs {error.name}, which is not installed: pip install {' '.join(packages) or error.name}"
 
 
 async def evaluate_against(

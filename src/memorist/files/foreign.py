@@ -84,7 +84,4 @@ def _confine(connection: sqlite3.Connection, tables: frozenset[str]) -> None:
             return more in _FUNCTIONS
         return action == sqlite3.SQLITE_SELECT or (action == sqlite3.SQLITE_PRAGMA and what in _PRAGMAS)
 
-    def decide(*asked: object) -> int:
-        return sqlite3.SQLITE_OK if allowed(*asked) else sqlite3.SQLITE_DENY  # type: ignore[arg-type]
-
-    connection.set_authorizer(decide)
+    connection.set_authorizer(lambda *asked: sqlite3.SQLITE_OK if allowed(*asked) else sqlite3.SQLITE_DENY)

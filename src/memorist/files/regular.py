@@ -20,20 +20,11 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
         OSError: it cannot be read.
     """
     stream = open_file(path, getattr(os, "O_NONBLOCK", 0))  # opening a pipe without a writer would wait forever
-    try:
-        check_regular(path, os.fstat(stream.fileno()))
-    except BaseException:
-        stream.close()
-        raise
-    return stream
-
-
-def check_regular(path: str | os.PathLike[str], found: os.stat_result) -> None:
-    """Raise InvalidInputError for what is not a regular file."""
-    if not stat.S_ISREG(found.st_mode):
-        raise InvalidInputError(
-            f"cannot read {os.fspath(path)}: it is not a regular file; give the output of a pipe as the standard input"
-        )
+    if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        return stream
+    stream.close()
+    told = "it is not a regular file; give the output of a pipe as the standard input"
+    raise InvalidInputError(f"cannot read {os.fspath(path)}: {told}")
 
 
 def lines_of(stream: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[bytes]:

@@ -120,14 +120,11 @@ def _messages(inputs: Any) -> list[Any]:
 
 def _as_ours(message: Any) -> Msg:
     """Return AgentScope's message with its blocks as plain values."""
-    blocks = [_block(each.model_dump(mode="json")) for each in message.content]
+    plain = [each.model_dump(mode="json") for each in message.content]
+    blocks = [each | {"type": "tool_use"} if each["type"] == "tool_call" else each for each in plain]
     ours = Msg(message.name, blocks, message.role)
     ours.id = message.id
     return ours
-
-
-def _block(fields: dict[str, Any]) -> dict[str, Any]:
-    return {**fields, "type": "tool_use"} if fields["type"] == "tool_call" else fields
 
 
 def _user_message(text: str) -> Any:

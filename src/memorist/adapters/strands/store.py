@@ -8,7 +8,6 @@ from typing import Any
 
 from strands.memory import (
     AddMessagesContext,
-    InjectionFormatContext,
     MemoryEntry,
     MemoryInjectionConfig,
     MemoryStore,
@@ -131,11 +130,7 @@ def injection(max_entries: int = 5) -> MemoryInjectionConfig:
     Args:
         max_entries: the most entries shown for a call of the model.
     """
-    return {"max_entries": max_entries, "format": _framed}
-
-
-def _framed(context: InjectionFormatContext, **more: Any) -> str:
-    return frame(_shown(entry) for entry in context.entries)
+    return {"max_entries": max_entries, "format": lambda context, **more: frame(map(_shown, context.entries))}
 
 
 def _shown(entry: MemoryEntry) -> str:

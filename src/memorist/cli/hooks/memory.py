@@ -40,16 +40,14 @@ def opened(caller: Caller, *, embeds: bool) -> Iterator[Ask]:
 
 async def _open(caller: Caller, *, server: bool = True, embeds: bool = True, brief: bool = False) -> Memory:
     settings = Settings.load(file=config_file()).with_given(url=caller.db)
+    scope: dict[str, Any] = {"tenant": caller.tenant, "user": caller.user, "agent": caller.project}
     url = caller.server() if server else None
     if url is not None or settings.url.startswith(("http://", "https://")):
         token = os.environ.get("MEMORIST_TOKEN") or None
-        return await Memory.connect(
-            url or settings.url, token=token, tenant=caller.tenant, user=caller.user, agent=caller.project
-        )
+        return await Memory.connect(url or settings.url, token=token, **scope)
     if embeds:
         settings = settings.with_given(embedder=open_ahead(settings.embedder, brief=brief))
-    opening = Memory.open(settings=settings, tenant=caller.tenant, user=caller.user, agent=caller.project)
-    return await opening.through(HOOK)
+    return await Memory.open(settings=settings, **scope).through(HOOK)
 
 
 def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
