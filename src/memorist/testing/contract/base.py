@@ -15,7 +15,7 @@ from memorist.records.origins import Author, Origin
 from memorist.records.record import Action, Kind, Record, check_fields
 from memorist.records.scope import Scope, Wall
 from memorist.records.times import now
-from memorist.stores.base import Entry, Put, Remove, Store, Vector
+from memorist.stores.base import Entries, Entry, Put, Remove, Store, Vector
 
 ALICE, BOB, SHARED = Wall("acme", "alice"), Wall("acme", "bob"), Wall("acme", None)
 NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
@@ -114,10 +114,10 @@ def vector_of(text: str, dimensions: int = DIMENSIONS) -> Vector:
     return np.asarray(row / np.linalg.norm(row), np.float32)
 
 
-async def everything(store: Store, wall: Wall) -> dict[str, Entry]:
-    """Return all entries behind a wall, by id, as a reader without earlier entries gets them."""
-    found: dict[int, Entry] = {}
-    generation, epoch, more = None, 0, True
+async def everything(store: Store, wall: Wall, seen: Entries | None = None) -> dict[str, Entry]:
+    """Return all entries behind a wall, by id, as a reader gets them who has those of `seen`, by default none."""
+    found = {entry.number: entry for entry in (() if seen is None else seen.entries)}
+    generation, epoch, more = (None, 0, True) if seen is None else (seen.generation, seen.epoch, True)
     while more:
         got = await store.entries(wall, generation, epoch)
         found.update({entry.number: entry for entry in got.entries})

@@ -49,12 +49,7 @@ _CONDITIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-_KINDS: list[frozenset[Kind]] = [
-    frozenset(),
-    frozenset((Kind.NOTE,)),
-    frozenset((Kind.NOTE, Kind.TOPIC)),
-    frozenset((Kind.MESSAGE, Kind.TOPIC)),
-]
+_KINDS = [frozenset(map(Kind, names)) for names in ((), ("note",), ("note", "topic"), ("message", "topic"))]
 
 
 class ReadingContract(Contract):
@@ -62,15 +57,13 @@ class ReadingContract(Contract):
 
     @scenario
     async def test_the_orders(self, store: Store) -> None:
-        await store.write(
-            ALICE,
-            [
-                put(make_record("b", after=1, key="m")),
-                put(make_record("a", after=1)),
-                put(make_record("c", after=0, key="z")),
-                put(make_record("d", after=9, happened_at=NOON - timedelta(days=1), key="Z")),
-            ],
-        )
+        records = [
+            make_record("b", after=1, key="m"),
+            make_record("a", after=1),
+            make_record("c", after=0, key="z"),
+            make_record("d", after=9, happened_at=NOON - timedelta(days=1), key="Z"),
+        ]
+        await store.write(ALICE, [put(record) for record in records])
 
         async def ordered(order: Order) -> list[str]:
             return ids_of(await store.select(ALICE.reach, ALL, order=order, limit=9))
@@ -106,12 +99,8 @@ class ReadingContract(Contract):
             ALICE, [*forgotten("n1"), put(make_record("early", after=0.5)), put(make_record("late", after=9))]
         )
 
-        after = decode(page.next, "oldest")
-        assert ids_of(await store.select(ALICE.reach, ALL, order="oldest", limit=9, after=after)) == [
-            "n2",
-            "n3",
-            "late",
-        ]
+        rest = await store.select(ALICE.reach, ALL, order="oldest", limit=9, after=decode(page.next, "oldest"))
+        assert ids_of(rest) == ["n2", "n3", "late"]
 
     @scenario
     async def test_reach_is_never_overstepped(self, store: Store) -> None:
