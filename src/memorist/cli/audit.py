@@ -129,12 +129,8 @@ async def verify(
         async with opened(context) as memory:
             number, found = await verify(memory.admin.audit_entries(), checkpoints)
             faults += found
-    if json:
-        print_json({"entries": number, "faults": faults})
-    elif not faults:
-        click.echo(f"The chain of {counted(number, 'entry', 'entries')} is unbroken")
-    for fault in () if json else faults:
-        click.echo(fault)
+    told = "\n".join(faults) or f"The chain of {counted(number, 'entry', 'entries')} is unbroken"
+    print_json({"entries": number, "faults": faults}) if json else click.echo(told)
     if faults:
         raise fail(f"the audit log has {counted(len(faults), 'fault')}")
 

@@ -63,8 +63,7 @@ async def _show(memory: "Memory", waiting: "Sequence[Proposal]", *, as_json: boo
         print_json([each.to_dict() for each in waiting])
     elif not waiting:
         click.echo("Nothing waits.")
-        if not await _tell_of_waiting(memory):
-            await tell_of_others(memory)
+        await tell_of_others(memory, unless=await _tell_of_waiting(memory))
     elif sys.stdin.isatty() and sys.stdout.isatty():
         for number, each in enumerate(waiting, start=1):
             click.echo(f"\n{click.style(f'{number} of {len(waiting)}', bold=True)} · {_about(each)}")

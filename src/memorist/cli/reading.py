@@ -86,8 +86,7 @@ def _answered(context: click.Context, verb: str, user: str | None, body: dict[st
         async with opened(context, user, embeds=body.get("mode") != "lexical") as memory:
             answer: Any = await memory.ask(request)
             plain = {"hits": [hit.to_dict() for hit in answer]} if verb == "recall" else answer.to_dict()
-            if not plain[filled]:
-                await tell_of_others(memory)
+            await tell_of_others(memory, unless=plain[filled])
         return plain
 
     return run(work)
@@ -105,8 +104,7 @@ async def recent(
     """Show the newest memories, newest first."""
     async with opened(context, user) as memory:
         records = await memory.recent(limit, shared=shared, **narrowing)
-        if not records:
-            await tell_of_others(memory)
+        await tell_of_others(memory, unless=records)
     plain = [record.to_dict() for record in records]
     print_json(plain) if json else print_records(plain, whose=shared)
 
@@ -132,8 +130,7 @@ async def browse(
             as_of=as_of, superseded=superseded, order=order, limit=limit, cursor=cursor, shared=shared,
             everyone=everyone, key_prefix=key_prefix, **narrowing,
         )  # fmt: skip
-        if not page.records:
-            await tell_of_others(memory)
+        await tell_of_others(memory, unless=page.records)
     plain = [record.to_dict() for record in page.records]
     if json:
         print_json({"records": plain, "next": page.next})
@@ -195,8 +192,7 @@ async def changes(
     """
     async with opened(context, user) as memory:
         page = await memory.changes(limit=limit, min_score=min_score, cursor=cursor, **narrowing)
-        if not page.changes:
-            await tell_of_others(memory)
+        await tell_of_others(memory, unless=page.changes)
     plain = page.to_dict()
     print_json(plain) if json else print_replacements(plain)
 

@@ -83,19 +83,18 @@ async def opened(
     """
     options: Options = context.obj
     settings = replace(options.settings(), reindexing=reindexing)
-    remote = settings.url.startswith(("http://", "https://"))
-    if not remote and not new:
-        check_exists(settings.url)
-    if not remote and embeds:
-        from memorist.embedders.registry import open_ahead
-
-        settings = settings.with_given(embedder=open_ahead(settings.embedder, brief=True))
-    if remote:
+    if settings.url.startswith(("http://", "https://")):
         from memorist.memory import Memory
 
         token = os.environ.get("MEMORIST_TOKEN") or None
         opening = Memory.connect(settings.url, token=token, tenant=options.tenant, user=user)
     else:
+        if not new:
+            check_exists(settings.url)
+        if embeds:
+            from memorist.embedders.registry import open_ahead
+
+            settings = settings.with_given(embedder=open_ahead(settings.embedder, brief=True))
         opening = local(settings, Scope(options.tenant, user))
     async with opening as memory:
         yield memory
@@ -176,9 +175,12 @@ def check_exists(url: str) -> None:
         raise NotFoundError(f"there is no database {file} yet; `memorist remember` and `memorist load` make one")
 
 
-async def tell_of_others(memory: "Memory") -> None:
-    """Report on stderr that a scope is empty, and which users have records, if the caller may list them."""
-    if await memory.count(kind=tuple(Kind), superseded=True):
+async def tell_of_others(memory: "Memory", *, unless: object = False) -> None:
+    """Report on stderr that a scope is empty, and which users have records, if the caller may list them.
+
+    Where something was found, `unless`, nothing is reported.
+    """
+    if unless or await memory.count(kind=tuple(Kind), superseded=True):
         return
     if memory.scope.user is not None:
         click.echo(f"User {memory.scope.user!r} has no records here", err=True)

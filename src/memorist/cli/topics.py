@@ -28,8 +28,7 @@ async def list_(
     """Show topics and their values, by name."""
     async with opened(context, user) as memory:
         found = await memory.topics.list(prefix)
-        if not found:
-            await tell_of_others(memory)
+        await tell_of_others(memory, unless=found)
     rows = ((clean(name), clean(value)) for name, value in found.items())
     print_json(found) if json else print_table(("Topic", "Value"), rows, none="No topics here.")
 

@@ -10,14 +10,16 @@ from memorist.adapters.agentscope.messages import (
     Index,
     Marks,
     checked_marks,
-    checked_messages,
     checked_positions,
     chosen,
     read_state,
     renamed,
     summary_message,
 )
+from memorist.adapters.agentscope.reading import one_or_more
 from memorist.adapters.agentscope.types import MemoryShape, Msg
+
+_NO_MESSAGES = "The memories should be a list of Msg or a single Msg, but got {}."
 
 
 class MemoryBase(MemoryShape, ABC):
@@ -114,7 +116,7 @@ class Buffer(MemoryBase):
         """
         if isinstance(marks, bool):
             allow_duplicates, marks = marks, None
-        given, labels = checked_messages(memories), checked_marks(marks)
+        given, labels = one_or_more(memories, _NO_MESSAGES), checked_marks(marks)
         if given:
             await self._add(given, labels, allow_duplicates)
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from memorist.adapters.agentscope.base import RecordingMemory, telling
 from memorist.adapters.agentscope.mem0_setup import configured, mem0_library, one_at_a_time
-from memorist.adapters.agentscope.reading import asked, listed, recorded, said, text_of
+from memorist.adapters.agentscope.reading import listed, one_or_more, recorded, said, text_of
 from memorist.adapters.agentscope.types import Msg, ToolResponse, answer
 from memorist.framing.frame import neutralise
 
@@ -137,7 +137,7 @@ class Mem0LongTermMemory(RecordingMemory):
         Raises:
             TypeError: there is something else than messages.
         """
-        found = asked([msg] if msg is None else msg)  # None does not count as a message here
+        found = one_or_more([msg] if msg is None else msg)  # None does not count as a message here
         return "\n".join(await self._find([text_of(each) for each in found], limit))
 
     # --- calling mem0 ----------------------------------------------------------------------------------

@@ -14,22 +14,6 @@ SUMMARY = "_compressed_summary"
 """Where a state has the summary."""
 
 
-def checked_messages(given: object) -> list[Msg]:
-    """Return the messages as a list; None is an empty list.
-
-    Raises:
-        TypeError: it is neither a message nor a list of them.
-    """
-    if given is None:
-        return []
-    messages: list[Msg] = []
-    for each in given if isinstance(given, list) else [given]:
-        if not isinstance(each, Msg):
-            raise TypeError(f"The memories should be a list of Msg or a single Msg, but got {type(each)}.")
-        messages.append(each)
-    return messages
-
-
 def checked_marks(given: object) -> list[str]:
     """Return the marks as a list; None is an empty list."""
     marks = [] if given is None else [given] if isinstance(given, str) else given

@@ -30,16 +30,17 @@ def recorded(msgs: object) -> list[Msg]:
     return found
 
 
-def asked(msg: object) -> list[Msg]:
-    """Return the messages to search for; None is an empty list.
+def one_or_more(given: object, refusal: str = "The input message must be a Msg or a list of Msg objects.") -> list[Msg]:
+    """Return a message, or a list of them, as a list; None is an empty one.
 
     Raises:
-        TypeError: it is neither a message nor a list of them.
+        TypeError: something else is among them, with the text `refusal`, in which {} is its type.
     """
-    given = [] if msg is None else [msg] if isinstance(msg, Msg) else msg
-    if not isinstance(given, list) or not all(isinstance(each, Msg) for each in given):
-        raise TypeError("The input message must be a Msg or a list of Msg objects.")
-    return given
+    messages: list[Any] = [] if given is None else given if isinstance(given, list) else [given]
+    for each in messages:
+        if not isinstance(each, Msg):
+            raise TypeError(refusal.format(type(each)))
+    return messages
 
 
 def listed(texts: str | Iterable[str]) -> list[str]:

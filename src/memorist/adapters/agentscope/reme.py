@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from memorist.adapters.agentscope.base import RecordingMemory
 from memorist.adapters.agentscope.flows import FlowRunner, Result
-from memorist.adapters.agentscope.reading import asked, listed, recorded, text_of
+from memorist.adapters.agentscope.reading import listed, one_or_more, recorded, text_of
 from memorist.adapters.agentscope.types import Msg
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
@@ -116,7 +116,7 @@ class ReMeLongTermMemoryBase(RecordingMemory):
             TypeError: there is something else than messages.
             RuntimeError: used before ``async with``.
         """
-        found = asked(msg)
+        found = one_or_more(msg)
         if not found:
             return ""
         self._require_started()
