@@ -77,29 +77,20 @@ class MemoryTool(Participant):
             await self._publish(bus, request, await self.call(request.payload.get("args")))
 
         await bus.subscribe(tool_request(self.name), answer)
-        await bus.publish(
-            Envelope(
-                subject=TOOL_SCHEMA,
-                message_type="schema",
-                sender_id=self.name,
-                payload={"tool": self.name, "schema": self.SCHEMA},
-            )
-        )
+        await bus.publish(Envelope(subject=TOOL_SCHEMA, **self._telling("schema", self.SCHEMA)))
 
     async def _publish(self, bus: Bus, request: Envelope, text: str) -> None:
         for result in (text, f"{self.name} failed: the result could not be sent"):
             try:
-                await bus.publish(
-                    request.answered(
-                        subject=tool_result(self.name),
-                        message_type="result",
-                        sender_id=self.name,
-                        payload={"tool": self.name, "result": result},
-                    )
-                )
+                answer = request.answered(subject=tool_result(self.name), **self._telling("result", result))
+                await bus.publish(answer)
                 return
             except (BusError, InvalidInputError) as error:  # too large, or no JSON: the caller waits for an answer
                 log.warning("%s: %s", self.name, error)
+
+    def _telling(self, kind: str, value: Any) -> dict[str, Any]:
+        """Return the fields of a message of this tool, which tells a value of a kind."""
+        return {"message_type": kind, "sender_id": self.name, "payload": {"tool": self.name, kind: value}}
 
 
 class MemoryRecallTool(MemoryTool):

@@ -101,13 +101,9 @@ class GraphAnswer:
         return self
 
     def _take_mapping(self, output: Mapping[Any, Any]) -> None:
-        messages = output.get("messages")
-        if isinstance(messages, Sequence) and not isinstance(messages, str):
+        if (messages := messages_of(output)) is not None:
             if messages:
                 self._take_message(messages[-1])
-            return
-        if messages is not None:
-            self._take_message(messages)
             return
         for name in _ANSWERED:
             if isinstance(text := output.get(name), str):

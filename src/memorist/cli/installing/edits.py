@@ -141,7 +141,9 @@ def toml_server(text: str, server: Mapping[str, Any] | None) -> str:
     if server is None:
         return text
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    text = text + gap + _toml_block(server)
+    # A string of JSON is one of TOML, too, as long as no character outside the BMP is written as two.
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in server.items()]
+    text += gap + "\n".join([_BEGIN, f"[mcp_servers.{SERVER}]", *lines, _END, ""])
     if _apart(text) != (rest, {**servers, SERVER: dict(server)}):
         raise InvalidInputError("a table at its end would change what it says before")
     return text
@@ -154,9 +156,3 @@ def _apart(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(servers, dict):
         raise InvalidInputError("its mcp_servers is not a table")
     return rest, servers
-
-
-def _toml_block(server: Mapping[str, Any]) -> str:
-    # A string of JSON is one of TOML, too, as long as no character outside the BMP is written as two.
-    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in server.items()]
-    return "\n".join([_BEGIN, f"[mcp_servers.{SERVER}]", *lines, _END, ""])

@@ -8,19 +8,22 @@ metadata, and is read only if there is nothing else.
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.adapters.mem0.files import has_history, read_mem0
 from memorist.adapters.mem0.shapes import BESIDE, LABELS
 from memorist.errors import FormatError, InvalidInputError
-from memorist.files.qdrant import Point
+from memorist.files.qdrant import Point, points
 from memorist.imports.keeping import KEPT, restored
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, each, tables
+from memorist.imports.readers.common import attempt, database, each, tables
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
 from memorist.records.times import now
 
 OWN = {*LABELS, *BESIDE, *"id memory data metadata created_at updated_at hash text_lemmatized score".split()}
 """Names that cannot be metadata: mem0 keeps both in one object."""
+_TOLD = ("data", "created_at", "updated_at", "actor_id", "role")
+_COLUMNS = ("memory_id", "event", "new_memory", *_TOLD[1:])
+# In the order in which they were written: not every row has its time, and mem0 wrote some in local time.
+_CURRENT = f"SELECT {', '.join(_COLUMNS)} FROM history ORDER BY rowid"
 
 
 def recognise(part: Part) -> bool:
@@ -29,8 +32,7 @@ def recognise(part: Part) -> bool:
         return True
     if part.pure.name == "meta.json":
         return part.is_named and _describes_store(part)
-    is_history = part.pure.suffix == ".db" and "history" in tables(part) and has_history(part.database or b"")
-    return is_history and not any(map(_describes_store, part.source.parts))
+    return part.pure.suffix == ".db" and _has_history(part) and not any(map(_describes_store, part.source.parts))
 
 
 def _describes_store(part: Part) -> bool:
@@ -44,12 +46,31 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
         yield from _in_json(part)
         return
     at = part.path
-    place = at.parent if at is not None and part.pure.name == "meta.json" else part.database or b""
-    try:
-        for found in read_mem0(place):
+    for found in points(at.parent) if at is not None and part.pure.name == "meta.json" else _history(part):
+        if not found.collection.endswith("_entities") and found.collection != "mem0migrations":  # they are no memories
             yield from attempt(f"memory {found.id}", _stored, found)
-    except InvalidInputError as error:
-        raise FormatError(str(error)) from error
+
+
+def _has_history(part: Part) -> bool:
+    if "history" not in tables(part):
+        return False
+    with database(part) as connection:
+        return {row[1] for row in connection.execute("PRAGMA table_info(history)")}.issuperset(_COLUMNS)
+
+
+def _history(part: Part) -> Iterator[Point]:
+    """Yield the memories that a history leaves: the last text of each, unless it was deleted."""
+    if not _has_history(part):
+        raise FormatError("it is neither a history of mem0's nor a Qdrant store")
+    last: dict[str, dict[str, Any]] = {}
+    with database(part) as connection:
+        for id, event, *values in connection.execute(_CURRENT):
+            if event == "DELETE":
+                last.pop(id, None)
+            else:
+                last[id] = dict(zip(_TOLD, values, strict=True))
+    for id, fields in last.items():
+        yield Point("", id, {name: value for name, value in fields.items() if value is not None})
 
 
 def _in_json(part: Part) -> Iterator[Item | Bad]:
