@@ -1,20 +1,50 @@
 """The files of Claude's memory tool as records, with the texts of the file-system tool of Anthropic's own package."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from functools import wraps
 from posixpath import normpath
-from typing import Any
+from typing import Any, ParamSpec
 
 from anthropic.lib.tools import ToolError
+from anthropic.types.beta import (
+    BetaCacheControlEphemeralParam,
+    BetaMemoryTool20250818CreateCommand,
+    BetaMemoryTool20250818DeleteCommand,
+    BetaMemoryTool20250818InsertCommand,
+    BetaMemoryTool20250818RenameCommand,
+    BetaMemoryTool20250818StrReplaceCommand,
+    BetaMemoryTool20250818ViewCommand,
+)
 
-from memorist.errors import ConflictError
+from memorist.adapters.turns import behind
+from memorist.agents.core_tools import proposing
+from memorist.errors import ConflictError, InvalidInputError, WaitingError
 from memorist.memory import Memory
 from memorist.records.origins import Author
 from memorist.records.record import Draft, Kind, Record
+from memorist.twin import Twin
 
+_P = ParamSpec("_P")
 ROOT = "/memories"
 _MOST_LINES = 999_999
 _AROUND = 2
 """Lines shown before and after the one that was changed."""
+
+
+def _told(command: Callable[_P, Coroutine[Any, Any, str]]) -> Callable[_P, Any]:  # a subclass may block
+    """Answer a command that waits for the user's yes by saying so, and raise what the memory refuses as a ToolError,
+    which the model sees."""
+
+    @wraps(command)
+    async def told(*args: _P.args, **kwargs: _P.kwargs) -> str:
+        try:
+            return await command(*args, **kwargs)
+        except WaitingError as waiting:
+            return str(waiting)
+        except InvalidInputError as error:
+            raise ToolError(str(error)) from error
+
+    return told
 
 
 class MemoryFiles:
@@ -23,15 +53,17 @@ class MemoryFiles:
     A file is a note whose key is its path; its history keeps earlier texts. A folder exists while a file is in it.
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory.unlabelled()
+    def __init__(self, memory: Memory | Twin, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+        super().__init__(cache_control=cache_control)  # type: ignore[call-arg]  # of Anthropic's class
+        self._memory = proposing(behind(memory, "claude")).unlabelled()
 
-    async def view(self, path: str, lines: Sequence[int] | None = None) -> str:
+    @_told
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Return a file's numbered lines, or the files and folders in a folder, two levels deep."""
-        at = _checked(path)
+        path, at = command.path, _checked(command.path)
         record = await self._file(at)
         if record is not None:
-            return _numbered_view(path, _text_of(record).split("\n"), lines)
+            return _numbered_view(path, _text_of(record).split("\n"), command.view_range)
         if not await self._is_folder(at):
             raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
         sizes = {str(each.key): len(_text_of(each).encode()) async for each in self._below(at)}
@@ -39,9 +71,10 @@ class MemoryFiles:
         header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
         return "\n".join([header, *listed])
 
-    async def create(self, path: str, text: str) -> str:
+    @_told
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """Write a new file."""
-        at = _checked(path)
+        path, text, at = command.path, command.file_text, _checked(command.path)
         await self._check_parents(at)
         if await self._is_folder(at):
             raise ToolError(f"File {path} already exists")
@@ -51,8 +84,10 @@ class MemoryFiles:
             raise ToolError(f"File {path} already exists") from error
         return f"File created successfully at: {path}"
 
-    async def str_replace(self, path: str, old: str, new: str) -> str:
+    @_told
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that occurs once in a file."""
+        path, old, new = command.path, command.old_str, command.new_str
         record = await self._existing(path)
         text = _text_of(record)
         if text.count(old) > 1:
@@ -71,9 +106,10 @@ class MemoryFiles:
         header = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
         return "\n".join([header, *shown])
 
-    async def insert(self, path: str, line: int, text: str) -> str:
+    @_told
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Insert lines into a file after the line with this number."""
-        record = await self._existing(path)
+        line, record = command.insert_line, await self._existing(command.path)
         lines = _text_of(record).split("\n")
         if lines[-1] == "":
             lines.pop()
@@ -81,40 +117,43 @@ class MemoryFiles:
             raise ToolError(
                 f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {len(lines)}]."
             )
-        lines.insert(line, text.rstrip("\n"))
+        lines.insert(line, command.insert_text.rstrip("\n"))
         changed = "\n".join(lines)
         await self._change(record, changed if changed.endswith("\n") else changed + "\n")
-        return f"The file {path} has been edited."
+        return f"The file {command.path} has been edited."
 
-    async def delete(self, path: str) -> str:
+    @_told
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
         """Delete a file, or a folder with all in it, for good."""
-        at = _checked(path)
+        at = _checked(command.path)
         if at == ROOT:
             raise ToolError("Cannot delete the /memories directory itself")
         gone = await self._memory.forget(key=at, kind=Kind.NOTE)
         gone += await self._memory.forget(key_prefix=at + "/", kind=Kind.NOTE)
         if not gone:
-            raise ToolError(f"The path {path} does not exist")
-        return f"Successfully deleted {path}"
+            raise ToolError(f"The path {command.path} does not exist")
+        return f"Successfully deleted {command.path}"
 
-    async def rename(self, old_path: str, new_path: str) -> str:
+    @_told
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Move a file, or all files in a folder, to another path. Ids and histories stay the same."""
-        old, new = _checked(old_path), _checked(new_path)
+        old, new = _checked(command.old_path), _checked(command.new_path)
         if old == ROOT:
             raise ToolError("Cannot rename the /memories directory itself")
         if await self._file(new) is not None or await self._is_folder(new):
-            raise ToolError(f"The destination {new_path} already exists")
+            raise ToolError(f"The destination {command.new_path} already exists")
         await self._check_parents(new)
         record = await self._file(old)
         moved = [record] if record is not None else [each async for each in self._below(old)]
         if not moved:
-            raise ToolError(f"The path {old_path} does not exist")
+            raise ToolError(f"The path {command.old_path} does not exist")
         await self._memory.remember(
             [_moved(each, new + str(each.key)[len(old) :]) for each in moved], if_exists="replace"
         )
-        return f"Successfully renamed {old_path} to {new_path}"
+        return f"Successfully renamed {command.old_path} to {command.new_path}"
 
-    async def clear(self) -> str:
+    @_told
+    async def clear_all_memory(self) -> str:
         """Delete every file, for good."""
         await self._memory.forget(key_prefix=ROOT + "/", kind=Kind.NOTE)
         return "All memory cleared"
