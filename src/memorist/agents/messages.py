@@ -131,11 +131,8 @@ def _call(given: Any) -> dict[str, Any]:
         except ValueError:
             arguments = {"arguments": arguments}
     id = _string(field_of(given, "call_id")) or _string(field_of(given, "id"))
-    return {
-        "id": id,
-        "name": _string(field_of(inner, "name")),
-        "arguments": json.loads(json.dumps(arguments, default=str)),
-    }
+    plain = json.loads(json.dumps(arguments, default=str))
+    return {"id": id, "name": _string(field_of(inner, "name")), "arguments": plain}
 
 
 def _string(value: Any) -> str | None:

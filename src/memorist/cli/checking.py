@@ -180,12 +180,10 @@ async def _vectors(settings: "Settings", tenant: str) -> list[Finding]:
             embedder = open_embedder(settings.embedder)
             if isinstance(embedder, BundledEmbedder):
                 reach = Reach(tenant, None)
-                both = [
-                    await told_of_languages(store, embedder, reach, _MOST_READ),
-                    await told_of_scripts(store, reach, _MOST_READ),
-                ]
-                all_known = "each is embedded by a model that knows it"
-                found.append(Finding("languages", True, "; ".join(filter(None, both)) or all_known))
+                languages = await told_of_languages(store, embedder, reach, _MOST_READ)
+                scripts = await told_of_scripts(store, reach, _MOST_READ)
+                told = "; ".join(filter(None, (languages, scripts))) or "each is embedded by a model that knows it"
+                found.append(Finding("languages", True, told))
         finally:
             await store.close()
     except (MemoristError, ImportError, OSError):  # told above, and below

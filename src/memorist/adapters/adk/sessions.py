@@ -147,12 +147,8 @@ class MemoristSessionService(BaseSessionService):
         value = event.model_dump(mode="json", exclude_none=True)
         at_once = head["updated"] > session.last_update_time
         updated = max(head["updated"], event.timestamp) if at_once else event.timestamp
-        head = {
-            "state": {**head["state"], **own},
-            "updated": updated,
-            "writer": _writer(),
-            "since": min(since, updated),
-        }
+        state = {**head["state"], **own}
+        head = {"state": state, "updated": updated, "writer": _writer(), "since": min(since, updated)}
         of_session = [
             shelf.draft(app_name, "sessions", id, value=head),
             shelf.draft(app_name, "events", id, event.id, value=value, happened_at=event.timestamp),

@@ -106,10 +106,8 @@ class ReMeTaskLongTermMemory(ReMeLongTermMemoryBase):
                 indexes"].
         """
         items = items_of(content)
-        trajectory = {
-            "messages": acknowledged(thinking, items, TASK_ACKNOWLEDGEMENT),
-            "score": kwargs.pop("score", 1.0),
-        }
+        messages = acknowledged(thinking, items, TASK_ACKNOWLEDGEMENT)
+        trajectory = {"messages": messages, "score": kwargs.pop("score", 1.0)}
         result = await self._run("summary_task_memory", kwargs, trajectories=[trajectory])
         return answer(f"Successfully recorded {len(items)} task memory/memories.", {"result": result})
 

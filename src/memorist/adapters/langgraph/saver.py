@@ -109,10 +109,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store a task's writes to a checkpoint. A stored one is replaced only on a special channel."""
-        drafts = [
-            write_draft(self.serde, config, task_id, task_path, position, write)
-            for position, write in enumerate(writes)
-        ]
+        drafts = [write_draft(self.serde, config, task_id, task_path, at, write) for at, write in enumerate(writes)]
         await self._memory.remember([draft for draft, special in drafts if not special], if_exists="ignore")
         await self._memory.remember([draft for draft, special in drafts if special], if_exists="replace")
 

@@ -83,12 +83,8 @@ class MemoryAgent(_Listener):
         if not query or not answer or payload.get("error") or envelope.message_type == "error":
             log.debug("%s without a question and an answer is skipped", envelope.message_id)
             return
-        metadata = {
-            "session_id": payload.get("session_id"),
-            "query_id": payload.get("query_id"),
-            "tool_calls": _count(payload.get("tool_calls")),
-            "timestamp_utc": envelope.timestamp_utc,
-        }
+        metadata = {name: payload.get(name) for name in ("session_id", "query_id")}
+        metadata |= {"tool_calls": _count(payload.get("tool_calls")), "timestamp_utc": envelope.timestamp_utc}
         if len(self._waiting) == _WAITING_LIMIT:
             log.error("the answer %s was not remembered: too many wait", self._waiting.popleft().message_id)
         self._waiting.append(_Answer(envelope.message_id, exchange(query, answer), metadata))

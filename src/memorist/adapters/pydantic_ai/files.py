@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 from hashlib import sha256
-from typing import Any
 
 from pydantic_ai_harness.memory import (
     MemoryConflictError,
@@ -225,11 +224,7 @@ def _operation_key(operation: MemoryOperation) -> str:
 
 
 def _receipt(operation: MemoryOperation, mutation: MemoryMutation) -> Draft:
-    parts: dict[str, Any] = {
-        "fingerprint": operation.fingerprint,
-        "version": mutation.version,
-        "existed": mutation.existed,
-    }
+    parts = {"fingerprint": operation.fingerprint, "version": mutation.version, "existed": mutation.existed}
     key = _operation_key(operation)
     return Draft(content=key, kind=Kind.STATE, key=key, payload={FIELD: parts}, expires_at=_RECEIPTS_LAST)
 

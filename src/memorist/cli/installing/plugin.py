@@ -23,15 +23,11 @@ def plugin_files(registered: Registered) -> dict[str, str]:
         "license": "Apache-2.0",
         "keywords": ["memory", "recall", "mcp"],
     }
+    hooks = {event: [hook] for event, hook in grouped(CLAUDE_EVENTS)(registered).items()}
     return {
         ".claude-plugin/plugin.json": _json(about),
         ".mcp.json": _json({"mcpServers": {SERVER: registered.server(".")}}),
-        "hooks/hooks.json": _json(
-            {
-                "description": _ABOUT,
-                "hooks": {event: [hook] for event, hook in grouped(CLAUDE_EVENTS)(registered).items()},
-            }
-        ),
+        "hooks/hooks.json": _json({"description": _ABOUT, "hooks": hooks}),
         "skills/memory/SKILL.md": _skill(),
     }
 

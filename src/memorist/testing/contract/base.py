@@ -79,14 +79,8 @@ def make_record(id: str, wall: Wall = ALICE, *, after: float = 0, **fields: Any)
     """Return a record stored `after` seconds past noon."""
     labels = {name: fields.pop(name, None) for name in ("agent", "session")}
     moment = NOON + timedelta(seconds=after)
-    given = {
-        "content": f"about {id}",
-        "kind": Kind.NOTE,
-        "created_at": moment,
-        "updated_at": moment,
-        "origin": WRITTEN,
-        **fields,
-    }
+    times = {"created_at": moment, "updated_at": moment}
+    given = {"content": f"about {id}", "kind": Kind.NOTE, "origin": WRITTEN, **times, **fields}
     record = Record(id=id, scope=Scope(wall.tenant, wall.user, **labels), **given)
     return replace(record, **check_fields(record))
 

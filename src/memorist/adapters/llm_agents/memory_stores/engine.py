@@ -110,18 +110,15 @@ class MemoristMemoryStore(BaseMemoryStore):
         """Return the fields of an episode's record."""
         given = own_copy(episode)
         parts = parts_of(given)
-        result_of = {} if given.result is None else {"result_task_id": given.result.task_id}
+        payload = {**parts.parts(), "id": given.id_, "task_id": given.task.id_}
+        payload["completed_at"] = given.completed_at.isoformat()
+        if given.result is not None:
+            payload["result_task_id"] = given.result.task_id
         return {
             "content": parts.text,
             "cue": self._key_fn(given).replace("\0", " "),  # a result may hold any text, a cue may not
             "metadata": given.metadata,
-            "payload": {
-                **parts.parts(),
-                "id": given.id_,
-                "task_id": given.task.id_,
-                **result_of,
-                "completed_at": given.completed_at.isoformat(),
-            },
+            "payload": payload,
             "happened_at": in_utc(given.completed_at),
         }
 
