@@ -57,7 +57,7 @@ STATES: Mapping[str, float] = {
     "replaces": 2.0,
     "latest": 1.2,
     "not_yet": -1.8,
-    "former": 5.0,
+    "former": 3.0,
 }
 """What each signal counts where a state is asked for: learned by bench/now/learn.py, then scaled and rounded; see
 docs/research/recall.md."""
