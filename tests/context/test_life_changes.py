@@ -42,6 +42,16 @@ async def test_a_move_that_does_not_answer_itself_is_told_beside_what_it_touches
         assert [(item.why, item.record.content) for item in context.items] == [("recalled", COMMUTE), ("later", MOVED)]
 
 
+async def test_no_move_is_told_beside_a_text_whose_sentence_that_depends_on_it_is_not_shown() -> None:
+    rye = "The rye starter wants flour at eight in the morning and at eight in the evening. "
+    long = f"{rye} {'We talked of this and that. ' * 25} {COMMUTE}. {'It rained a little again. ' * 60}"
+    async with Memory.open(":memory:", user="alice") as memory:
+        await memory.remember([said(long, "2025-01-12T10:00"), said(MOVED, "2025-08-10T10:00")])
+        context = await memory.context("When does the rye starter want flour?", tokens=150, min_confidence=0)
+        assert "rye starter" in context.text and "commute" not in context.text
+        assert [item.record.content for item in context.items] == [long]
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -149,11 +149,13 @@ async def _candidates(
     candidates: list[Callable[[int], Line]] = []
     told, foremost = {hit.record.id for hit in hits}, hits[:_WITH_COMPANY]
     told |= {hit.replaced.by for hit in foremost if hit.replaced}
-    told |= {changed[hit.record.id].record.id for hit in foremost if hit.record.id in changed}
+    parts = {hit.record.id: _part(hit, at, asked, _room(hit, tokens)) for at, hit in enumerate(foremost)}
+    marked = {id: changed[id] for id, part in parts.items() if id in changed and changed[id].name in touched(part)}
+    told |= {since.record.id for since in marked.values()}
     for position, hit in enumerate(hits):
-        since = changed.get(hit.record.id)
-        candidates.append(partial(_shown, hit, position, since, asked, _room(hit, tokens), told))
-        if position < _WITH_COMPANY and (company := await beside(reader, hit, since, asked)) is not None:
+        id, room = hit.record.id, _room(hit, tokens)
+        candidates.append(partial(_shown, hit, position, changed.get(id), asked, room, told))
+        if position < _WITH_COMPANY and (company := await beside(reader, hit, marked.get(id), asked)) is not None:
             candidates.append(lambda _, line=company: line)  # type: ignore[misc]  # it is a line
     return candidates
 
@@ -166,17 +168,22 @@ def _share(hit: Hit) -> float:
     return max(hit.signals.get("share", hit.score), _LEAST)
 
 
+def _part(hit: Hit, position: int, asked: QuestionTerms, words: int) -> str:
+    """Return what is shown of a hit's text: at most so many words, and fewer for hits later in the order."""
+    record = hit.record
+    text = record.content if record.cue is None else f"{record.cue} {_THEN} {record.content}"
+    return dated(shortened(text, asked, words, tight=position >= TIGHT_FROM), record.at)
+
+
 def _shown(
     hit: Hit, position: int, since: Changed | None, asked: QuestionTerms, room: int, told: Set[str], most: int
 ) -> Line:
-    """Return what is shown of a hit: at most `room` and `most` words, and fewer for hits later in the order.
+    """Return the line of a hit, of which `room` and `most` words are shown at most.
 
     A former state says so, as does what something that changed `since` touches, and where the later record is among
     those that are `told`, it points at its day.
     """
-    record = hit.record
-    text = record.content if record.cue is None else f"{record.cue} {_THEN} {record.content}"
-    text = dated(shortened(text, asked, min(room, most), tight=position >= TIGHT_FROM), record.at)
+    record, text = hit.record, _part(hit, position, asked, min(room, most))
     if record.kind is Kind.FACT and record.payload.get("supersedes"):
         text = f"{text} (since {day_of(record.at)})"
     if (later := hit.replaced) is not None:
