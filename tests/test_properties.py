@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from children import open_memory
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError
 from memorist.memory import Memory
-from memorist.operations.requests import UNSET
+from memorist.operations.arguments import UNSET
 from memorist.records.record import Draft, Kind, Record
 from memorist.records.scope import Scope, Wall
 

@@ -27,9 +27,7 @@ NEEDED: Mapping[str, Any] = {
     "records": ["Likes tea"], "id": "x1", "ids": ["x1"], "rating": 1, "content": "Likes tea", "user": "alice",
     "query": "tea", "key": "x1", "target": "/none/memory.db",
 }  # fmt: skip
-KINDS = [
-    each for name in sorted(requests.__all__) if "verb" in getattr(each := getattr(requests, name), "__dict__", {})
-]
+KINDS = [each for _, each in sorted(vars(requests).items()) if "verb" in getattr(each, "__dict__", {})]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.verb)

@@ -11,6 +11,7 @@ from memorist.engine.core import Analyses, Core
 from memorist.engine.deriving import forgetting
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
 from memorist.operations import requests
+from memorist.operations.arguments import UNSET
 from memorist.operations.calls import Call
 from memorist.operations.lines import BadLine, LoadReport, store_each
 from memorist.operations.requests import IfExists
@@ -91,7 +92,7 @@ async def _change(
         if not changes.keys().isdisjoint(("content", "cue", "metadata", "payload")):
             core.sized(new, call.door)
         same = new.text == old.text
-        source = None if request.source is requests.UNSET else request.source
+        source = None if request.source is UNSET else request.source
         [vector] = [None] if same else await core.embed([new], [None])
         return [await core.put(new, action, vector, keep_index=same, source=source)], new
 

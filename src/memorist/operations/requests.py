@@ -43,52 +43,6 @@ from memorist.records.scope import Scope
 from memorist.records.times import TimeLike
 from memorist.system.hints import fields_of, once, read_hint
 
-__all__ = [
-    "UNSET",
-    "Audit",
-    "Backup",
-    "Bounds",
-    "Browse",
-    "Changes",
-    "Check",
-    "Checkpoint",
-    "Context",
-    "Count",
-    "Derived",
-    "Drop",
-    "Find",
-    "Forget",
-    "Get",
-    "History",
-    "Id",
-    "IfExists",
-    "Inbox",
-    "Keep",
-    "Kinds",
-    "Lookup",
-    "Mode",
-    "Named",
-    "Narrowed",
-    "Narrowing",
-    "Purge",
-    "Rate",
-    "Recall",
-    "Recent",
-    "Reindex",
-    "Remember",
-    "Request",
-    "Restore",
-    "Retain",
-    "Retention",
-    "Revise",
-    "Sweep",
-    "Traces",
-    "Users",
-    "Vectors",
-    "Where",
-    "Why",
-]
-
 T = TypeVar("T")
 IfExists: TypeAlias = Literal["error", "replace", "ignore"]
 Mode: TypeAlias = Literal["hybrid", "dense", "lexical"]
