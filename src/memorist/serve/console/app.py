@@ -19,6 +19,7 @@ from memorist.serve.console import (
     changes,
     comparing,
     home,
+    importing,
     inbox,
     map,
     pages,
@@ -27,7 +28,6 @@ from memorist.serve.console import (
     timeline,
     traces,
 )
-from memorist.serve.console.importing import COLUMNS, Importing, imported, take_back
 from memorist.serve.console.rendering import render
 from memorist.serve.console.sessions import COOKIE, Sessions
 from memorist.serve.console.visits import Handler, answered, error_page, is_foreign, secured, set_cookie
@@ -35,57 +35,65 @@ from memorist.serve.limits import Limits
 from memorist.serve.rest.access import Server, authorized
 from memorist.serve.rest.problems import problem_of
 
-_IMPORT = "/import"
-STREAMING = (_IMPORT, "/purge")
+STREAMING = ("/import", "/purge")
 """The paths of long-running requests, which have no time limit."""
-LARGE = (_IMPORT,)
+LARGE = ("/import",)
 """The paths that accept uploads of any size."""
 
 _STATIC = Path(__file__).parent / "static"
-_LOOKS: Mapping[str, tuple[Handler, Sequence[str]]] = {
-    "/": (home.home, ()),
-    "/users": (home.users, ("name", "sort", "back", "start")),
-    "/compare": (comparing.compare, ("one", "other", "q")),
-    "/ask": (asking.ask, asking.PARAMETERS),
-    "/inbox": (inbox.inbox, ("kept", "dropped")),
-    "/talks": (talks.talks, ("text", "cursor")),
-    "/talk": (talks.talk, ("session", "around", "before", "after")),
-    "/browse": (
-        pages.browse,
-        ("text", "kind", "session", "since", "until", "order", "superseded", "everyone", "cursor"),
-    ),
-    "/record": (pages.record, ("id",)),
-    "/topics": (pages.topics, ()),
-    "/imports": (imported, ()),
-    "/time": (timeline.timeline, timeline.PARAMETERS),
-    "/map": (map.draw, ("colour", "q", "everyone")),
-    "/traces": (traces.traces, ("since", "until", "session", "door", "empty", "everyone", "cursor")),
-    "/trace": (traces.trace, ("id", "q")),
-    "/cases": (cases.cases, ()),
-    "/cases.jsonl": (cases.download, ()),
-    "/status": (pages.status, ()),
-    "/export": (pages.export, ("to",)),
+_PAGES: Mapping[tuple[str, Right], Mapping[str, tuple[Handler, Sequence[str]]]] = {
+    ("GET", Right.READ): {
+        "/": (home.home, ()),
+        "/users": (home.users, ("name", "sort", "back", "start")),
+        "/compare": (comparing.compare, ("one", "other", "q")),
+        "/ask": (asking.ask, asking.PARAMETERS),
+        "/inbox": (inbox.inbox, ("kept", "dropped")),
+        "/talks": (talks.talks, ("text", "cursor")),
+        "/talk": (talks.talk, ("session", "around", "before", "after")),
+        "/browse": (pages.browse, pages.PARAMETERS),
+        "/record": (pages.record, ("id",)),
+        "/topics": (pages.topics, ()),
+        "/imports": (importing.imported, ()),
+        "/time": (timeline.timeline, timeline.PARAMETERS),
+        "/map": (map.draw, ("colour", "q", "everyone")),
+        "/traces": (traces.traces, ("since", "until", "session", "door", "empty", "everyone", "cursor")),
+        "/trace": (traces.trace, ("id", "q")),
+        "/cases": (cases.cases, ()),
+        "/cases.jsonl": (cases.download, ()),
+        "/status": (pages.status, ()),
+        "/export": (pages.export, ("to",)),
+        "/import": (importing.show, ()),
+    },
+    ("GET", Right.ADMIN): {"/purge": (purging.preview, ())},
+    ("POST", Right.READ): {"/zone": (changes.set_zone, ("zone",)), "/cases": (cases.run, ("kept",))},
+    ("POST", Right.WRITE): {
+        "/remember": (changes.remember, ("content",)),
+        "/revise": (changes.revise, ("id", *changes.REVISABLE, "author")),
+        "/revert": (changes.revert, ("id", "version")),
+        "/supersede": (changes.supersede, ("id", "content", "happened_at")),
+        "/rate": (changes.rate, ("id", "rating")),
+        "/forget": (changes.forget, ("id", "ids")),
+        "/undo": (changes.undo, ()),
+        "/topic": (changes.set_topic, ("topic", "value")),
+        "/import": (importing.upload, ("file", "zone")),
+        "/import/now": (importing.go, ("do", "as", "me", "zone", *importing.COLUMNS)),
+        "/imports/undo": (importing.take_back, ("id",)),
+        "/case": (cases.keep, ("id", "right")),
+        "/uncase": (cases.remove, ("id",)),
+    },
+    ("POST", Right.ADMIN): {
+        "/purge": (purging.purge, ("typed",)),
+        "/inbox": (inbox.decide, ("id", "do", "content")),
+    },
 }
-_CHANGES: Mapping[str, tuple[Handler, Sequence[str]]] = {
-    "/remember": (changes.remember, ("content",)),
-    "/revise": (changes.revise, ("id", *changes.REVISABLE, "author")),
-    "/revert": (changes.revert, ("id", "version")),
-    "/supersede": (changes.supersede, ("id", "content", "happened_at")),
-    "/rate": (changes.rate, ("id", "rating")),
-    "/forget": (changes.forget, ("id", "ids")),
-    "/undo": (changes.undo, ()),
-    "/topic": (changes.set_topic, ("topic", "value")),
-    "/imports/undo": (take_back, ("id",)),
-    "/case": (cases.keep, ("id", "right")),
-    "/uncase": (cases.remove, ("id",)),
-}
-"""Each page's handler and its parameters."""
+"""By its method and the right that it needs, each page's handler and its parameters."""
 
 
 def add_console(app: FastAPI, limits: Limits) -> None:
     """Add the console's routes to those of REST, and error pages for paths that do not exist."""
     server, sessions = app.state.server, Sessions()
-    app.router.routes.extend(_routes(server, sessions, Importing(limits.load_bytes)))
+    app.state.load_bytes = limits.load_bytes  # the most of an upload, and of what it holds unpacked
+    app.router.routes.extend(_routes(server, sessions))
     told = app.exception_handlers[HTTPException]
 
     @app.exception_handler(HTTPException)
@@ -98,28 +106,13 @@ def add_console(app: FastAPI, limits: Limits) -> None:
         return answer
 
 
-def _routes(server: Server, sessions: Sessions, importing: Importing) -> list[BaseRoute]:
-    looks = {**_LOOKS, _IMPORT: (importing.show, ())}
-    imports: Mapping[str, tuple[Handler, Sequence[str]]] = {
-        _IMPORT: (importing.upload, ("file", "zone")),
-        "/import/now": (importing.go, ("do", "as", "me", "zone", *COLUMNS)),
-    }
-    routes: list[BaseRoute] = [
-        Route(path, answered(handler, server, sessions, right, names), methods=[method])
-        for right, method, subject in ((Right.READ, "GET", looks), (Right.WRITE, "POST", {**_CHANGES, **imports}))
-        for path, (handler, names) in subject.items()
-    ]
+def _routes(server: Server, sessions: Sessions) -> list[BaseRoute]:
     return [
-        *routes,
-        Route("/purge", answered(purging.preview, server, sessions, Right.ADMIN, ()), methods=["GET"]),
-        Route("/purge", answered(purging.purge, server, sessions, Right.ADMIN, ("csrf", "typed")), methods=["POST"]),
-        Route(
-            "/inbox",
-            answered(inbox.decide, server, sessions, Right.ADMIN, ("csrf", "id", "do", "content")),
-            methods=["POST"],
+        *(
+            Route(path, answered(handler, server, sessions, method, right, names), methods=[method])
+            for (method, right), subject in _PAGES.items()
+            for path, (handler, names) in subject.items()
         ),
-        Route("/zone", answered(changes.set_zone, server, sessions, Right.READ, ("zone", "csrf")), methods=["POST"]),
-        Route("/cases", answered(cases.run, server, sessions, Right.READ, ("csrf", "kept")), methods=["POST"]),
         Route("/login", _login(server, sessions), methods=["GET", "POST"]),
         Route("/logout", _logout(sessions), methods=["POST"]),
         Route("/docs", _docs, methods=["GET"]),

@@ -16,76 +16,69 @@ COLUMNS = ("text", "time", "speaker", "conversation", "id")
 _MOST_TOLD = 100
 
 
-class Importing:
-    """The handlers of the page.
+async def show(visit: Visit) -> Response:
+    """Show a form to upload files, or the state of the last upload."""
+    job = visit.session.job
+    if job is not None:
+        job.touch()
+    owner = visit.memory.scope if job is None else job.memory.scope
+    return visit.page(
+        "import.html",
+        title="Import",
+        scripts=("import.js",),
+        job=job,
+        most_bytes=visit.request.app.state.load_bytes,
+        owner=owner,
+        place=link("/", tenant=None if visit.grant.tenant else owner.tenant, user=owner.user),
+        days=job.found.days(visit.session.zone) if job is not None and job.found is not None else None,
+        formats=sorted(((each.title, each.name) for each in readers()), key=lambda each: each[0].casefold()),
+        columns=COLUMNS,
+        zones=zone_names(),
+        told=[] if job is None or job.report is None else job.report.bad[:_MOST_TOLD],
+    )
 
-    Args:
-        most_bytes: the most bytes of an upload, and of what it holds unpacked.
-    """
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+async def upload(visit: Visit) -> Response:
+    """Keep the files of a form in the place of those before, and look into them."""
+    files = [each for each in visit.values.get("files", ()) if isinstance(each, UploadFile) and each.filename]
+    if not files:
+        raise FormatError("choose a file")
+    if (old := visit.session.job) is not None:
+        if old.busy:
+            raise ConflictError("an import is under way; wait for it, or interrupt it")
+        old.discard()
+    job = visit.session.job = Job(visit.memory, visit.request.app.state.load_bytes)
+    try:
+        await job.keep([(each.filename or "", each.file) for each in files])
+    except BaseException:
+        visit.session.job = None
+        job.discard()
+        raise
+    job.look(None, _options(visit))
+    await job.settle()
+    return visit.redirect("/import")
 
-    async def show(self, visit: Visit) -> Response:
-        """Show a form to upload files, or the state of the last upload."""
-        job = visit.session.job
-        if job is not None:
-            job.touch()
-        owner = visit.memory.scope if job is None else job.memory.scope
-        return visit.page(
-            "import.html",
-            title="Import",
-            scripts=("import.js",),
-            job=job,
-            most_bytes=self._most_bytes,
-            owner=owner,
-            place=link("/", tenant=None if visit.grant.tenant else owner.tenant, user=owner.user),
-            days=job.found.days(visit.session.zone) if job is not None and job.found is not None else None,
-            formats=sorted(((each.title, each.name) for each in readers()), key=lambda each: each[0].casefold()),
-            columns=COLUMNS,
-            zones=zone_names(),
-            told=[] if job is None or job.report is None else job.report.bad[:_MOST_TOLD],
-        )
 
-    async def upload(self, visit: Visit) -> Response:
-        files = [each for each in visit.values.get("files", ()) if isinstance(each, UploadFile) and each.filename]
-        if not files:
-            raise FormatError("choose a file")
-        if (old := visit.session.job) is not None:
-            if old.busy:
-                raise ConflictError("an import is under way; wait for it, or interrupt it")
-            old.discard()
-        job = visit.session.job = Job(visit.memory, self._most_bytes)
-        try:
-            await job.keep([(each.filename or "", each.file) for each in files])
-        except BaseException:
-            visit.session.job = None
-            job.discard()
-            raise
-        job.look(None, _options(visit))
-        await job.settle()
-        return visit.redirect("/import")
-
-    async def go(self, visit: Visit) -> Response:
-        """Survey again with other options, store what was found, interrupt the import, or remove the files."""
-        job, do = visit.session.job, visit.value("do")
-        if job is None or job.state == "gone":
-            raise NotFoundError("the files are no longer here; give them again")
-        if do == "stop":
-            await job.stop()
-        elif do == "discard":
-            job.discard()
-            visit.session.job = None
-        elif job.busy or job.state == "done":
-            raise ConflictError("the import is under way or done")
-        elif do == "look":
-            job.look(visit.value("as"), _options(visit))
-        elif do == "load":
-            job.load(_options(visit))
-        else:
-            raise InvalidInputError("do is look, load, stop or discard")
-        await job.settle()
-        return visit.redirect("/import")
+async def go(visit: Visit) -> Response:
+    """Survey again with other options, store what was found, interrupt the import, or remove the files."""
+    job, do = visit.session.job, visit.value("do")
+    if job is None or job.state == "gone":
+        raise NotFoundError("the files are no longer here; give them again")
+    if do == "stop":
+        await job.stop()
+    elif do == "discard":
+        job.discard()
+        visit.session.job = None
+    elif job.busy or job.state == "done":
+        raise ConflictError("the import is under way or done")
+    elif do == "look":
+        job.look(visit.value("as"), _options(visit))
+    elif do == "load":
+        job.load(_options(visit))
+    else:
+        raise InvalidInputError("do is look, load, stop or discard")
+    await job.settle()
+    return visit.redirect("/import")
 
 
 def _options(visit: Visit) -> Options:

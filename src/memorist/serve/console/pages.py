@@ -13,6 +13,7 @@ from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import zone_names
 from memorist.serve.rest.whole import LEFT_OUT, export_answer
 
+PARAMETERS = ("text", "kind", "session", "since", "until", "order", "superseded", "everyone", "cursor")
 _PAGE = 25
 _WITH_WORDS = 100
 _DEEPEST = 12

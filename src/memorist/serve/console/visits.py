@@ -266,7 +266,7 @@ Handler: TypeAlias = Callable[[Visit], Awaitable[Response]]
 
 
 def answered(
-    handler: Handler, server: Server, sessions: Sessions, right: Right, names: Collection[str]
+    handler: Handler, server: Server, sessions: Sessions, method: str, right: Right, names: Collection[str]
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return a handler as a route that redirects unauthenticated visitors to /login and shows errors as pages.
 
@@ -274,10 +274,11 @@ def answered(
         handler: answers an admitted request.
         server: what all requests share.
         sessions: the sessions of browsers.
+        method: "GET", or "POST" of a form.
         right: the right that the handler needs.
-        names: its parameters, apart from the tenant and the user.
+        names: its parameters, apart from the tenant, the user and a form's proof.
     """
-    known = ("tenant", "user", "csrf", *names) if right is Right.WRITE else ("tenant", "user", *names)
+    known = ("tenant", "user", *(("csrf",) if method == "POST" else ()), *names)
 
     async def route(request: Request) -> Response:
         session = sessions.find(request.cookies.get(COOKIE))
@@ -327,7 +328,7 @@ async def _values(request: Request, known: Collection[str]) -> dict[str, Any]:
         raise FormatError("the form broke off") from error
     except OSError as error:
         raise StoreFullError(f"the server cannot keep the files: {error.strerror or error}") from error
-    fields = {name: each for name, each in form.items() if name in ("csrf", *known) and name not in ("tenant", "user")}
+    fields = {name: each for name, each in form.items() if name in known and name not in ("tenant", "user")}
     return {**read_query(query, known), **fields, "files": form.getlist("file")}
 
 
