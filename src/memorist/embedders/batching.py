@@ -16,7 +16,8 @@ from memorist.embedders.base import Embedder, Role, Vectors, embed_checked, embe
 from memorist.errors import EmbedderError, EmbedderUnavailableError
 from memorist.system.aside import aside
 
-Key = tuple[Role, bytes]
+Key = bytes
+"""The hash of a text and of the fingerprint that its vector has."""
 
 
 class BatchedEmbedder(Embedder):
@@ -41,7 +42,7 @@ class BatchedEmbedder(Embedder):
         self.dimensions = inner.dimensions
         self.fingerprint = inner.fingerprint
         self._batch_size = batch_size
-        self._cache = _Cache(cache_size)
+        self._caches = {role: _Cache(cache_size) for role in Role}
         self._lanes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Role, _Lane]]
         self._lanes = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
@@ -70,7 +71,8 @@ class BatchedEmbedder(Embedder):
         return await embed_spoken(lambda kept: self._embed(kept, role), texts, self.dimensions)
 
     async def close(self) -> None:
-        self._cache.clear()
+        for cache in self._caches.values():
+            cache.clear()
         await self.inner.close()
 
     async def _embed(self, texts: list[str], role: Role) -> Vectors:
@@ -88,11 +90,11 @@ class BatchedEmbedder(Embedder):
         call = _Call()
         # Of the fingerprint too: an embedder may come to suit other vectors while calls are under way.
         begun = hashlib.blake2b(self.fingerprint.encode(), digest_size=16)
-        keys = await aside(lambda: [(role, _hashed(begun, text)) for text in texts], texts)
+        keys = await aside(lambda: [_hashed(begun, text) for text in texts], texts)
         for key, text in zip(keys, texts, strict=True):
             if key in found or key in waiting:
                 continue
-            row = self._cache.get(key)
+            row = self._caches[role].get(key)
             if row is not None:
                 found[key] = row
             elif key in lane.flying:
@@ -127,7 +129,7 @@ class BatchedEmbedder(Embedder):
                 future.set_exception(error)
             return
         for (key, (_, future)), row in zip(items, rows, strict=True):
-            self._cache.put(key, row)
+            self._caches[role].put(key, row)
             future.set_result(row)
 
     async def _ask(self, texts: list[str], role: Role) -> Vectors:
@@ -203,32 +205,29 @@ class _Lane:
 
 
 class _Cache:
-    """The most recently used vectors of each role; its methods may be called from any thread."""
+    """The most recently used vectors of a role; its methods may be called from any thread."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._rows: dict[Role, OrderedDict[Key, Vectors]] = {role: OrderedDict() for role in Role}
+        self._rows: OrderedDict[Key, Vectors] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> Vectors | None:
         with self._lock:
-            rows = self._rows[key[0]]
-            row = rows.get(key)
+            row = self._rows.get(key)
             if row is not None:
-                rows.move_to_end(key)
+                self._rows.move_to_end(key)
             return row
 
     def put(self, key: Key, row: Vectors) -> None:
         if not self._size:
             return
         with self._lock:
-            rows = self._rows[key[0]]
-            rows[key] = row.copy()  # a view would keep its whole batch alive
-            rows.move_to_end(key)
-            if len(rows) > self._size:
-                rows.popitem(last=False)
+            self._rows[key] = row.copy()  # a view would keep its whole batch alive
+            self._rows.move_to_end(key)
+            if len(self._rows) > self._size:
+                self._rows.popitem(last=False)
 
     def clear(self) -> None:
         with self._lock:
-            for rows in self._rows.values():
-                rows.clear()
+            self._rows.clear()

@@ -53,7 +53,6 @@ class OnnxEmbedder(BlockingEmbedder):
         self._brief = False
         self._card: ModelFolder | None = None
         self._model: _Model | None = None
-        self._model_lock = threading.Lock()
 
     def load_ahead(self, *, brief: bool = False) -> None:
         """Begin to load the model in a thread, for a caller that will embed soon and has other work to do meanwhile.
@@ -123,11 +122,8 @@ class OnnxEmbedder(BlockingEmbedder):
     def _loaded_model(self) -> _Model:
         model = self._model
         if model is None:
-            with self._model_lock:
-                model = self._model
-                if model is None:
-                    assert self._card is not None
-                    model = self._model = _shared_model(self._card, self._brief)
+            assert self._card is not None
+            model = self._model = _shared_model(self._card, self._brief)
         return model
 
 

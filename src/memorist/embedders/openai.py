@@ -74,27 +74,17 @@ class OpenAIEmbedder(BlockingEmbedder):
         except openai.OpenAIError as error:
             raise EmbedderError(f"{self.name} cannot be used: {error}") from error
         probe = self._asked or unit_rows(self._request(["dimensions"]), 1, 0, self.name).shape[1]
-        parts = [
-            "openai",
-            self.model,
-            str(probe),
-            f"cut{self._max_characters}",
-            self.prefixes.mark(),
-            self._revision,
-        ]
+        parts = ["openai", self.model, str(probe), f"cut{self._max_characters}", self.prefixes.mark(), self._revision]
         self.dimensions, self.fingerprint = probe, ":".join(part for part in parts if part)
 
     async def _encode_all(self, texts: list[str], role: Role) -> ArrayLike:
         size = self._batch_size
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]
         found = await asyncio.gather(*(self._in_thread(self._encode, batch, role) for batch in batches))
-        return [row for batch, rows in zip(batches, found, strict=True) for row in self._checked(rows, len(batch))]
+        return [row for rows in found for row in rows]
 
-    def _encode(self, texts: list[str], role: Role) -> ArrayLike:
+    def _encode(self, texts: list[str], role: Role) -> list[Any]:
         return self._request([self.prefixes.apply(text, role)[: self._max_characters] for text in texts])
-
-    def _checked(self, rows: ArrayLike, count: int) -> Any:
-        return unit_rows(rows, count, self.dimensions, self.name)
 
     def _request(self, texts: Sequence[str]) -> list[Any]:
         openai = openai_library("openai")

@@ -83,12 +83,14 @@ def _named(spec: str, api_key: str | None) -> Embedder:
     if name in _BUILT_IN:
         if not argument:
             raise EmbedderError(f"the embedder {spec!r} names no model; write {name}:MODEL")
-        return _built_in(name, argument, api_key)
+        module, kind, options = _BUILT_IN[name]
+        made: Callable[..., Embedder] = getattr(import_module(f"memorist.embedders.{module}"), kind)
+        return made(argument, **options, **({"api_key": api_key} if module == "openai" else {}))
     from importlib.metadata import entry_points  # it takes longer to import than to open what is built in
 
     for entry in entry_points(group=ENTRY_POINTS, name=name):
-        made = entry.load()(argument) if argument else entry.load()()
-        return made if isinstance(made, Embedder) else open_embedder(made)
+        opened = entry.load()(argument) if argument else entry.load()()
+        return opened if isinstance(opened, Embedder) else open_embedder(opened)
     if "/" in spec or "\\" in spec:
         return OnnxEmbedder(expanded(spec))
     known = sorted({"default", *_BUILT_IN, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
@@ -110,17 +112,10 @@ def _endpoint(spec: str, api_key: str | None) -> Embedder:
     return OpenAIEmbedder(parts.fragment, base_url=base_url, api_key=api_key, dimensions=size)
 
 
-def _built_in(name: str, model: str, api_key: str | None) -> Embedder:
-    place, options = _BUILT_IN[name]
-    module, _, kind = place.partition(":")
-    made: Callable[..., Embedder] = getattr(import_module(f"memorist.embedders.{module}"), kind)
-    return made(model, **options, **({"api_key": api_key} if module == "openai" else {}))
-
-
-_BUILT_IN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "openai": ("openai:OpenAIEmbedder", {}),
-    "ollama": ("openai:OpenAIEmbedder", {"base_url": "http://localhost:11434/v1"}),
-    "fastembed": ("hub:FastembedEmbedder", {}),
-    "sentence-transformers": ("hub:SentenceTransformersEmbedder", {}),
+_BUILT_IN: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
+    "openai": ("openai", "OpenAIEmbedder", {}),
+    "ollama": ("openai", "OpenAIEmbedder", {"base_url": "http://localhost:11434/v1"}),
+    "fastembed": ("hub", "FastembedEmbedder", {}),
+    "sentence-transformers": ("hub", "SentenceTransformersEmbedder", {}),
 }
-"""The class of each name, imported when it is asked for, and the arguments that it takes beside the model."""
+"""Each name's module and class, imported when it is asked for, and the arguments that it takes beside the model."""
