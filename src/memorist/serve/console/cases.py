@@ -6,7 +6,7 @@ from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from memorist.errors import FormatError, InvalidInputError
-from memorist.files.cases import MOST_CASES, PLACES, KeptCases, Outcome, Report, evaluate, read_cases
+from memorist.files.cases import MOST_CASES, PLACES, KeptCases, Report, evaluate, read_cases
 from memorist.serve.console.traces import records_of, traced
 from memorist.serve.console.visits import Visit
 
@@ -39,7 +39,7 @@ async def run(visit: Visit) -> Response:
         tokens=report.tokens - before.tokens if before is not None else None,
         worse=worse,
         better=better,
-        outcomes=sorted(report.outcomes, key=_hardest),
+        outcomes=sorted(report.outcomes, key=lambda each: (each.place is not None, -(each.place or 0), each.told)),
     )
 
 
@@ -73,10 +73,6 @@ async def _page(visit: Visit, report: Report | None, **values: Any) -> Response:
     found = await records_of(visit, ids, everyone=visit.may_show_everyone) if ids else []
     records = {(each.scope.user, each.id): each for each in found}
     return visit.page("cases.html", title="Cases", report=report, kept=kept, records=records, **values)
-
-
-def _hardest(outcome: Outcome) -> tuple[Any, ...]:
-    return outcome.place is not None, -(outcome.place or 0), outcome.told
 
 
 def _rates(report: Report, before: Report | None) -> list[tuple[str, float, float | None]]:

@@ -182,10 +182,6 @@ def _week(moment: datetime) -> datetime:
     return day - timedelta(days=min(day.weekday(), day.toordinal() - 1))
 
 
-def _month(moment: datetime) -> datetime:
-    return _day(moment).replace(day=1)
-
-
 def _years(number: int) -> Begin:
     """Return a function that tells where each span of so many years begins."""
     return lambda moment: _day(moment).replace(year=max(moment.year // number * number, 1), month=1, day=1)
@@ -194,7 +190,7 @@ def _years(number: int) -> Begin:
 _UNITS: dict[str, tuple[Begin, int]] = {
     "day": (_day, 1),
     "week": (_week, 7),
-    "month": (_month, 32),
+    "month": (lambda moment: _day(moment).replace(day=1), 32),
     "year": (_years(1), 367),
     "decade": (_years(10), 3654),
     "century": (_years(100), 36526),

@@ -14,7 +14,7 @@ from memorist.errors import InvalidInputError, shown
 from memorist.memory import Memory
 from memorist.records.kind import MEMORIES
 from memorist.records.record import Record
-from memorist.records.times import iso, local
+from memorist.records.times import iso
 from memorist.serve.console.charts import Chart, Span, drawn
 from memorist.serve.console.visits import BACK_TO, Visit
 from memorist.serve.console.zones import written_day
@@ -73,7 +73,7 @@ async def _over_time(visit: Visit, memory: Memory, latest: Sequence[Record], *, 
 
 def days_of(records: Iterable[Record], zone: tzinfo) -> list[tuple[str, list[Record]]]:
     """Return records under the days on which they happened, in their order."""
-    return [(day, list(group)) for day, group in groupby(records, lambda each: written_day(local(each.at, zone)))]
+    return [(day, list(group)) for day, group in groupby(records, lambda each: written_day(each.at, zone))]
 
 
 def rows_of(counts: Mapping[str, int], links: Mapping[str, str], *, kinds: bool = False) -> list[Row]:

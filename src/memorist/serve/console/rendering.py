@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -48,14 +48,10 @@ def link(path: str, **query: Any) -> str:
     return f"{path}?{urlencode(given)}" if given else path
 
 
-def _local(context: Context, moment: datetime) -> datetime:
-    return local(moment, context.get("zone", UTC))
-
-
 @pass_context
 def _when(context: Context, moment: datetime, form: str = "%Y-%m-%d %H:%M") -> Markup:
     """Return a time, in the visitor's zone, as an element that people and programs can read."""
-    there = _local(context, moment)
+    there = local(moment, context.get("zone", UTC))
     exact = there.isoformat()
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, format(there, form))
 
@@ -64,18 +60,15 @@ def _marked(text: str, words: tuple[str, ...]) -> Markup:
     """Return a text with its matched words highlighted, and everything else escaped."""
     if not words:
         return escape(text)
-    pattern = re.compile(rf"\b({'|'.join(re.escape(word) for word in words)})\w*", re.IGNORECASE)
-    parts, last = [], 0
-    for found in pattern.finditer(text):
-        parts += [escape(text[last : found.start()]), Markup("<mark>{}</mark>").format(found.group())]
-        last = found.end()
-    return Markup("").join([*parts, escape(text[last:])])
+    pattern = re.compile(rf"(\b(?:{'|'.join(re.escape(word) for word in words)})\w*)", re.IGNORECASE)
+    parts = [Markup("<mark>{}</mark>").format(part) if n % 2 else part for n, part in enumerate(pattern.split(text))]
+    return Markup("").join(parts)  # which escapes the others
 
 
 @pass_context
 def _date(context: Context, moment: datetime) -> str:
     """Return the day, in the visitor's zone, in words."""
-    return written_day(_local(context, moment))
+    return written_day(moment, context.get("zone", UTC))
 
 
 @pass_context
@@ -84,19 +77,10 @@ def _field(context: Context, moment: datetime | None) -> str:
     return "" if moment is None else field_of(moment, context.get("zone", UTC))
 
 
-def _in_order(text: str) -> str:
-    """Return a text whose characters are shown in the order in which agents read them."""
-    return _DIRECTIONS.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
-
-
 @pass_context
 def _iso_date(context: Context, moment: datetime) -> str:
     """Return the day, in the visitor's zone, as 2024-05-01."""
-    return _local(context, moment).date().isoformat()
+    return local(moment, context.get("zone", UTC)).date().isoformat()
 
 
 def _shares(signals: Mapping[str, float]) -> list[Share]:
@@ -115,8 +99,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "in_order": _in_order,
-        "json": _json,
+        "in_order": partial(_DIRECTIONS.sub, "\N{REPLACEMENT CHARACTER}"),  # as agents read the characters
+        "json": partial(json.dumps, ensure_ascii=False, indent=2),
         "when": _when,
         "field": _field,
         "day": _date,

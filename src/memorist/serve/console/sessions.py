@@ -21,7 +21,7 @@ _UNDO_SECONDS = 120
 class Session:
     """The session of one browser. `secret` is its token; None if the server requires none.
 
-    Every form must contain `csrf`, which no other site can know. Times are shown in `zone`.
+    Every form must contain `csrf`, which no other site can know. `notice` is shown once, and times in `zone`.
     `evaluated` is the last run of cases, without the texts that they should find; `job` is the import at hand.
     """
 
@@ -49,11 +49,6 @@ class Session:
     def took_back(self) -> None:
         """Drop the forgotten records, which have been restored."""
         self._forgotten = (), 0.0
-
-    def take_notice(self) -> str | None:
-        """Return the message to show once, and clear it."""
-        notice, self.notice = self.notice, None
-        return notice
 
 
 class Sessions:

@@ -11,7 +11,6 @@ from starlette.responses import Response
 from memorist.errors import NotFoundError, shown
 from memorist.memory import Memory
 from memorist.records.record import Kind, Record
-from memorist.records.times import local
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import written_day
 
@@ -90,7 +89,7 @@ async def _listed(visit: Visit, talks: Sequence[Talk], more: str | None) -> Resp
         own: Any = {"kind": Kind.MESSAGE, "session": each.session}
         each.count = await visit.memory.count(**own)
         each.first = (await visit.memory.browse(**own, order="oldest", limit=1)).records[0]
-    days = groupby(talks, lambda each: written_day(local(each.last.at, visit.session.zone)))
+    days = groupby(talks, lambda each: written_day(each.last.at, visit.session.zone))
     listed = [(day, list(group)) for day, group in days]
     return visit.page("talks.html", title="Conversations", days=listed, more=more, text=visit.value("text"))
 
@@ -194,7 +193,7 @@ def turns_of(records: Sequence[Record], visit: Visit) -> list[Turn]:
     """Return messages as turns, under the days of the visitor's zone; each speaker has a face of its own colour."""
     turns, faces, day = list[Turn](), dict[str, int](), None
     for record in records:
-        speaker, of_day = speaker_of(record), written_day(local(record.at, visit.session.zone))
+        speaker, of_day = speaker_of(record), written_day(record.at, visit.session.zone)
         face = faces.setdefault(speaker, len(faces) % _FACES + 1)
         if of_day == day and turns[-1].speaker == speaker:
             turns[-1].messages.append(record)

@@ -229,13 +229,14 @@ class Visit:
         return f"{link('/talk', **query)}#found"
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        notice, self.session.notice = self.session.notice, None
         common = {
             "session": self.session,
             "grant": self.grant,
             "scope": self.scope,
             "may_write": self.grant.right.includes(Right.WRITE),
             "path": self.request.url.path,
-            "notice": self.session.take_notice(),
+            "notice": notice,
             "tenant": self.grant.tenant or self.value("tenant"),
             "pages": PAGES,
             "question": "",

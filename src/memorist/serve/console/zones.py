@@ -8,9 +8,10 @@ from memorist.errors import InvalidInputError, shown
 from memorist.records.times import local
 
 
-def written_day(moment: datetime) -> str:
-    """Return a day in words: Monday, 4 March 2024."""
-    return f"{moment:%A}, {moment.day} {moment:%B} {moment.year}"
+def written_day(moment: datetime, zone: tzinfo) -> str:
+    """Return a time's day in a zone, in words: Monday, 4 March 2024."""
+    there = local(moment, zone)
+    return f"{there:%A}, {there.day} {there:%B} {there.year}"
 
 
 def field_of(moment: datetime, zone: tzinfo) -> str:
