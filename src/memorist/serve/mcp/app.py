@@ -67,30 +67,28 @@ def create_app(
         security_settings=_security(hosts),
         max_request_body_size=limits.body_bytes,
     )
-    door = _Door(StreamableHTTPASGIApp(manager), gate)
+    door = _door(StreamableHTTPASGIApp(manager), gate)
     guarded = Limiter(door, limits, streaming=(), free=(), refuse=_refusal)
     # The server sends no notifications and keeps no session, so there is nothing to GET or DELETE.
     route = Route(PATH, endpoint=guarded, methods=["POST"])
     return Starlette(routes=[route], lifespan=lambda app: manager.run())
 
 
-class _Door:
-    """Admits callers and identifies them."""
+def _door(app: ASGIApp, gate: Gate) -> ASGIApp:
+    """Return an app that admits callers and identifies them."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
-        self._app = app
-        self._gate = gate
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client")
         try:
-            scope[_ACCESS] = await self._gate.admit(scope["headers"], client[0] if client else None)
+            scope[_ACCESS] = await gate.admit(scope["headers"], client[0] if client else None)
             read_query(scope["query_string"], ())
         except MemoristError as error:
             status, headers, body = _refusal(error)
             await JSONResponse(body, status, headers)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        await app(scope, receive, send)
+
+    return admitted
 
 
 def _access_of(context: Context) -> Access:

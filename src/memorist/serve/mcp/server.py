@@ -14,7 +14,7 @@ from memorist.engine.traced import Ended, Telemetry, Watch
 from memorist.records.origins import MCP
 from memorist.serve.mcp import prompt, resources
 from memorist.serve.mcp.access import Access
-from memorist.serve.mcp.calls import ObservedCalls
+from memorist.serve.mcp.calls import observed
 from memorist.serve.mcp.failures import protocol_error
 from memorist.serve.mcp.toolsets import CORE_INSTRUCTIONS, ToolSet, call_tool, list_tools
 
@@ -81,5 +81,5 @@ def create_server(
         on_completion=answering(resources.complete),
         **prompts,
     )
-    server.middleware[:] = [ObservedCalls(telemetry)]
+    server.middleware[:] = [observed(telemetry)]
     return server

@@ -24,7 +24,7 @@ from memorist.serve.rest.access import Prober, Reader, Server, server_of
 from memorist.serve.rest.idempotency import Ledger
 from memorist.serve.rest.plain import check_operator
 from memorist.serve.rest.problems import add_handlers, problem_of, problems
-from memorist.serve.rest.routing import RawPaths, router_of
+from memorist.serve.rest.routing import by_raw_paths, router_of
 
 _server = router_of("server")
 _ROUTERS = (reading.router, records.router, whole.router, _server)
@@ -90,7 +90,7 @@ def guarded(
     free = ("/health", "/ready", "/metrics")
     streaming, large = (*whole.STREAMING, *streaming), (*whole.LARGE, *large)
     limited = Limiter(app, limits, streaming=streaming, large=large, free=free, refuse=problem_of)
-    return RawPaths(ObservedRequests(limited, observer, partial(_route_of, plain)))
+    return by_raw_paths(ObservedRequests(limited, observer, partial(_route_of, plain)))
 
 
 def _route_of(plain: Mapping[Any, str], scope: Mapping[str, Any]) -> str | None:

@@ -17,17 +17,16 @@ from memorist.serve.rest.schemas import body_of, takes_in_query
 _REPEATED = ("kind",)
 
 
-class RawPaths:
-    """An app that matches paths as they were sent: a slash within an id stays ``%2F``."""
+def by_raw_paths(app: ASGIApp) -> ASGIApp:
+    """Return an app that matches paths as they were sent: a slash within an id stays ``%2F``."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def matched(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope.get("raw_path") is not None:
             raw = scope["raw_path"].partition(b"?")[0]
             scope = {**scope, "path": raw.decode("ascii", "replace")}
-        await self._app(scope, receive, send)
+        await app(scope, receive, send)
+
+    return matched
 
 
 def router_of(tag: str) -> APIRouter:
