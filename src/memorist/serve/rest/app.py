@@ -19,7 +19,7 @@ from memorist.serve.limits import Limiter, Limits
 from memorist.serve.observability import ObservedRequests, Observer
 from memorist.serve.observability.metrics import MEDIA_TYPE as METRICS_TYPE
 from memorist.serve.quotas import Quotas
-from memorist.serve.rest import models, reading, records, whole
+from memorist.serve.rest import models, records, whole
 from memorist.serve.rest.access import Prober, Reader, Server, server_of
 from memorist.serve.rest.idempotency import Ledger
 from memorist.serve.rest.plain import check_operator
@@ -27,7 +27,7 @@ from memorist.serve.rest.problems import add_handlers, problem_of, problems
 from memorist.serve.rest.routing import by_raw_paths, router_of
 
 _server = router_of("server")
-_ROUTERS = (reading.router, records.router, whole.router, _server)
+_ROUTERS = (records.search, records.router, whole.router, _server)
 _NOTHING_TOLD: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI's own spans hold paths and queries, ids and users' names with them, and its logs what was sent."""
 

@@ -1,4 +1,4 @@
-"""Routes on records: remember, get, revise, rate, forget, history, browse, lookup."""
+"""Routes on records, and those that take a filter; the inbox; and the users of a tenant."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -18,11 +18,16 @@ from memorist.serve.rest.plain import ID, add_plain
 from memorist.serve.rest.routing import router_of, takes, takes_parameters
 from memorist.system.aside import aside
 
-router = router_of("records")
+router, search = router_of("records"), router_of("search")
 
 Id = Annotated[str, Path(description=ID)]
 
 add_plain(router, requests.Get, requests.History, requests.Why, requests.Lookup)
+add_plain(
+    search, requests.Recall, requests.Context, requests.Recent, requests.Browse, requests.Count, requests.Traces,
+    requests.Changes, requests.Find, requests.Vectors, requests.Derived, requests.Users,
+    requests.Inbox, requests.Keep, requests.Drop,
+)  # fmt: skip
 
 
 @router.post("/records", status_code=201, response_model=models.Records, **takes(requests.Remember, 202, 404, 409))
@@ -94,6 +99,12 @@ async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
     return await _changed(access, request, Action.RATED, {"rating": request.rating}, body)
 
 
+@search.post("/forget", response_model=models.answer_to(requests.Forget), **takes(requests.Forget, 202, 409))
+async def forget(access: Writer, body: Body) -> JSONResponse:
+    """Delete the records named that pass the filter, or all that pass it; superseded ones too."""
+    return await _forgotten(access, await asked(requests.Forget, body), body)
+
+
 @router.delete(
     "/records/{id}",
     response_model=models.answer_to(requests.Forget),
@@ -102,7 +113,7 @@ async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
 async def forget_one(access: Writer, id: Id, request: Request) -> JSONResponse:
     """Delete one record, its texts in the history included. An unknown id is ignored."""
     forget = asked_in_query(requests.Forget, request, ids=(unquoted(id),))
-    return await forgotten(access, forget, forget.given())
+    return await _forgotten(access, forget, forget.given())
 
 
 async def _changed(
@@ -135,7 +146,7 @@ async def _changed(
     return await answered(changed[0].to_dict, changed)
 
 
-async def forgotten(access: Access, request: requests.Forget, asked: Mapping[str, Any]) -> JSONResponse:
+async def _forgotten(access: Access, request: requests.Forget, asked: Mapping[str, Any]) -> JSONResponse:
     """Forget, once for each idempotency key, and answer with how many records are gone."""
 
     async def work() -> Outcome:
