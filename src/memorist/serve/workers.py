@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import threading
+from asyncio.subprocess import Process
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -53,68 +54,58 @@ async def supervise(
     loop = asyncio.get_running_loop()
     for number, event in ((signal.SIGINT, stop), (signal.SIGTERM, stop), (hangup, replace)):
         loop.add_signal_handler(number, event.set)
-    workers: list[_Worker] = []
+    workers: list[Process] = []
     try:
         async with asyncio.TaskGroup() as starting:
             for _ in range(count):
                 starting.create_task(_start(command, files, workers))
         answering()
         while not stop.is_set():
-            await _any(stop.wait(), replace.wait(), *(worker.process.wait() for worker in workers))
-            await _replace(command, files, workers, [each for each in workers if each.ended], stop)
+            await _any(stop.wait(), replace.wait(), *(worker.wait() for worker in workers))
+            await _replace(command, files, workers, [each for each in workers if each.returncode is not None], stop)
             if replace.is_set():
                 replace.clear()
                 await _replace(command, files, workers, list(workers), stop)
     except* MemoristError as errors:
         raise errors.exceptions[0] from None
     finally:
-        await asyncio.gather(*(worker.end() for worker in workers))
+        await asyncio.gather(*map(_end, workers))
 
 
-class _Worker:
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-
-    @property
-    def ended(self) -> bool:
-        return self.process.returncode is not None
-
-    async def end(self) -> None:
-        """Stop it after its pending requests, within the server's own grace period."""
-        if not self.ended:
-            self.process.terminate()
-        await self.process.wait()
+async def _end(worker: Process) -> None:
+    """Stop a worker after its pending requests, within the server's own grace period."""
+    if worker.returncode is None:
+        worker.terminate()
+    await worker.wait()
 
 
-async def _start(command: Sequence[str], files: Sequence[int], workers: list[_Worker]) -> _Worker:
-    process = await asyncio.create_subprocess_exec(
+async def _start(command: Sequence[str], files: Sequence[int], workers: list[Process]) -> None:
+    worker = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         pass_fds=files,
         start_new_session=True,  # Ctrl-C is for the parent, which ends the workers in order
     )
-    worker = _Worker(process)
     workers.append(worker)
-    assert process.stdout is not None
-    if (await process.stdout.readline()).decode().strip() != READY:
-        await worker.end()
+    assert worker.stdout is not None
+    if (await worker.stdout.readline()).decode().strip() != READY:
+        await _end(worker)
         workers.remove(worker)
         raise MemoristError("a worker of the server did not start; it said why before")
-    return worker
 
 
 async def _replace(
     command: Sequence[str],
     files: Sequence[int],
-    workers: list[_Worker],
-    old: Sequence[_Worker],
+    workers: list[Process],
+    old: Sequence[Process],
     stop: asyncio.Event,
 ) -> None:
     """Replace each of `old`: end it once its successor answers, keep it if no successor starts."""
     for worker in old:
-        if worker.ended:
-            log.error("a worker ended by itself with %s; another one starts", worker.process.returncode)
+        if worker.returncode is not None:
+            log.error("a worker ended by itself with %s; another one starts", worker.returncode)
             await _any(stop.wait(), asyncio.sleep(_PAUSE))
         if stop.is_set():
             return
@@ -123,7 +114,7 @@ async def _replace(
         except MemoristError:
             log.error("a worker did not start; it said why before")
             continue
-        await worker.end()
+        await _end(worker)
         workers.remove(worker)
 
 
