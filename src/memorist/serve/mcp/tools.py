@@ -10,7 +10,7 @@ from memorist.kinds.common import RecordFields
 from memorist.memory import Memory
 from memorist.operations.arguments import whole
 from memorist.records.origins import Trust
-from memorist.records.record import Clearable, Kind, Record
+from memorist.records.record import Clearable, Kind
 from memorist.serve.auth import Right
 from memorist.serve.mcp import shapes
 from memorist.serve.mcp.shapes import changes_of, context_of, hits_of, record_of, records_of
@@ -146,11 +146,8 @@ class MemoryTools:
             min_trust: leave out what is less trusted: "medium" leaves out what tools and web pages say.
             shared: also search what all users share.
         """
-        hits = await self._memory.recall(
-            query, limit=_few(limit), kind=kind, where=where, since=since, until=until, as_of=as_of, session=session,
-            from_source=source, min_similarity=min_similarity, min_trust=min_trust, shared=shared,
-        )  # fmt: skip
-        return hits_of(hits)
+        given = _given(locals())
+        return hits_of(await self._memory.recall(from_source=given.pop("source"), **given))
 
     async def get_context(
         self,
@@ -176,11 +173,8 @@ class MemoryTools:
             min_trust: leave out what is less trusted: "medium" leaves out what tools and web pages say.
             shared: also what all users share.
         """
-        told = await self._memory.context(
-            query, tokens=check_most("tokens", tokens, MOST_TOKENS), known=known or (), session=session, as_of=as_of,
-            min_trust=min_trust, shared=shared,
-        )  # fmt: skip
-        return context_of(told)
+        check_most("tokens", tokens, MOST_TOKENS)
+        return context_of(await self._memory.context(**_given(locals()) | {"known": known or ()}))
 
     async def recent_memories(
         self,
@@ -203,10 +197,7 @@ class MemoryTools:
             session: only of this conversation.
             shared: also what all users share.
         """
-        found = await self._memory.recent(
-            _few(limit), kind=kind, where=where, since=since, until=until, session=session, shared=shared
-        )
-        return records_of(found)
+        return records_of(await self._memory.recent(**_given(locals())))
 
     async def list_changes(
         self,
@@ -225,10 +216,7 @@ class MemoryTools:
             min_score: leave out what is less likely a change, 0 to 1; 1 for what was superseded.
             cursor: the `next` of the page before.
         """
-        page = await self._memory.changes(
-            limit=_few(limit), since=since, until=until, min_score=min_score, cursor=cursor
-        )
-        return changes_of(page)
+        return changes_of(await self._memory.changes(**_given(locals())))
 
     async def get_memory(
         self, id: str, field: Literal["content", "cue", "metadata", "payload"] = "content", offset: int = 0
@@ -275,16 +263,10 @@ class MemoryTools:
             clear: fields that it shall have no longer, as expires_at of what is to be kept for good.
         """
         # Many models send null for each argument that they do not use, so null leaves a field as it is here.
-        fields = {
-            "content": content, "cue": cue, "metadata": metadata, "verified": verified, "happened_at": happened_at,
-            "expires_at": expires_at, "source": source,
-        }  # fmt: skip
-        given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+        given = {name: value for name, value in _given(locals()).items() if value is not None and name != "clear"}
         if both := given.keys() & set(clear or ()):
             raise InvalidInputError(f"{min(both)} is given and to be cleared; say one of the two")
-        given |= dict.fromkeys(clear or ())
-        record = await self._memory.revise(id, **given)
-        return record_of(record)
+        return record_of(await self._memory.revise(**given | dict.fromkeys(clear or ())))
 
     async def delete_memory(self, id: str) -> Answer:
         """Forget one memory for good, its text in the history included. Only when the user wants it gone.
@@ -321,8 +303,7 @@ class MemoryTools:
             metadata: your own fields.
             expires_at: when to stop remembering it: ISO 8601, or a number of seconds from now.
         """
-        record = await self._memory.topics.set(topic, value, source=source, metadata=metadata, expires_at=expires_at)
-        return record_of(record)
+        return record_of(await self._memory.topics.set(**_given(locals())))
 
     async def recall_topic(self, topic: str, shared: bool = False) -> Answer:
         """Return the value of the topic with exactly this name, or null. Nothing is guessed: list_topics shows names.
@@ -381,11 +362,7 @@ class MemoryTools:
             metadata: your own fields.
             session: the conversation it belongs to.
         """
-        record: Record = await self._memory.tools.record(
-            question, tool, arguments, result, success=success, seconds=seconds, tokens=tokens, cost=cost,
-            score=score, metadata=metadata, session=session,
-        )  # fmt: skip
-        return record_of(record)
+        return record_of(await self._memory.tools.record(**_given(locals())))
 
     async def search_tool_uses(
         self,
@@ -409,10 +386,13 @@ class MemoryTools:
             verified: only calls that someone has checked, or has not.
             shared: also search what all users share.
         """
-        hits = await self._memory.tools.search(
-            question, limit=_few(limit), tool=tool, success=success, verified=verified, shared=shared
-        )
-        return hits_of(hits)
+        return hits_of(await self._memory.tools.search(**_given(locals())))
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool's arguments, its `locals()`, as those of the verb of the same names; of `limit` not too much."""
+    given = {name: value for name, value in arguments.items() if name != "self"}
+    return given | {"limit": _few(given["limit"])} if "limit" in given else given
 
 
 def _few(limit: int) -> int:
