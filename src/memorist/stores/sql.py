@@ -1,5 +1,6 @@
 """What both stores that speak SQL share: filters and conditions, and how far candidates are looked for."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
@@ -12,6 +13,7 @@ Sql: TypeAlias = tuple[str, list[Any]]
 """An expression in brackets, and the values of its placeholders."""
 MOST_SPEAKERS = 1000
 """The most speakers' names that a question is compared with: each is looked up in the text."""
+OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 FIRST_LINES = 1000
 """The number of messages of a conversation in which a second speaker is looked for."""
 BESIDE = 2
@@ -68,6 +70,19 @@ def sql_of_condition(condition: Condition, test: Callable[[Comparison], Sql]) ->
             return f"(NOT {sql})", values
         case Comparison():
             return test(condition)
+
+
+def by_type(values: Iterable[Any]) -> tuple[list[str], list[str], list[float]]:
+    """Return the values to equal: truths and null, as JSON writes them, then texts, then numbers."""
+    plain, texts, numbers = list[str](), list[str](), list[float]()
+    for value in values:
+        if value is None or isinstance(value, bool):
+            plain.append(json.dumps(value))
+        elif isinstance(value, str):
+            texts.append(value)
+        else:
+            numbers.append(value)
+    return plain, texts, numbers
 
 
 def joined(parts: Sequence[Sql], word: str, empty: str) -> Sql:

@@ -11,10 +11,9 @@ from typing import Any
 
 from memorist.records.filters import Comparison, Filter
 from memorist.stores.postgres.rows import escaped
-from memorist.stores.sql import Sql, alive, sql_of_filter
+from memorist.stores.sql import OPERATORS, Sql, alive, by_type, sql_of_filter
 
 ALIVE = alive("%s")
-_OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _TEXT = "(found.value #>> '{}')"
 _WHOLE = "(found.value::text ~ '^-?[0-9]{1,18}$' OR found.value::text ~ '^-?[0-9]{19}$'"
 _WHOLE += " AND abs(found.value::text::numeric + 0.5) < 9223372036854775808)"
@@ -55,7 +54,7 @@ def _test(column: str, test: Comparison) -> Sql:
     path = [escaped(name) for name in test.path]
     if test.operator == "exists":
         return f"(({field}) IS NOT NULL)", path
-    if test.operator in _OPERATORS:
+    if test.operator in OPERATORS:
         sql, values = _compared(test.operator, test.value)
     else:
         sql, values = _equal(test.value if test.operator == "in" else (test.value,))
@@ -71,14 +70,7 @@ def _test(column: str, test: Comparison) -> Sql:
 
 def _equal(given: Iterable[Any]) -> Sql:
     """Return the cases in which the value found equals one of the values of the same type."""
-    texts, numbers, plain = [], [], set()
-    for value in given:
-        if value is None or isinstance(value, bool):
-            plain.add("null" if value is None else "true" if value else "false")
-        elif isinstance(value, str):
-            texts.append(escaped(value))
-        else:
-            numbers.append(value)
+    plain, texts, numbers = by_type(given)
     whole = [exact for each in numbers if (exact := _exact(each)) == exact.to_integral_value()]
     floats = [float(each) for each in numbers if _exact(float(each)) == _exact(each)]
     sql = (
@@ -87,11 +79,11 @@ def _equal(given: Iterable[Any]) -> Sql:
         f" ELSE {_FLOAT}::float8 = ANY(%s::float8[]) END"
         " WHEN 'boolean' THEN found.value::text = ANY(%s::text[]) WHEN 'null' THEN %s::boolean"
     )
-    return sql, [texts, whole, floats, sorted(plain - {"null"}), "null" in plain]
+    return sql, [list(map(escaped, texts)), whole, floats, sorted({*plain} - {"null"}), "null" in plain]
 
 
 def _compared(operator: str, value: Any) -> Sql:
-    sign = _OPERATORS[operator]
+    sign = OPERATORS[operator]
     if isinstance(value, str):
         return f"WHEN 'string' THEN {_TEXT} COLLATE \"C\" {sign} %s::text", [escaped(value)]
     exact, near = _exact(value), float(value)

@@ -123,9 +123,7 @@ def is_lost(error: BaseException) -> bool:
 
 def has_waited(error: BaseException) -> bool:
     """Return whether a statement has already waited for as long as a call may, mostly for a lock."""
-    import psycopg
-
-    return isinstance(error, psycopg.Error) and error.sqlstate in _WAITED
+    return getattr(error, "sqlstate", None) in _WAITED
 
 
 def may_come_back(error: BaseException) -> bool:
@@ -135,11 +133,8 @@ def may_come_back(error: BaseException) -> bool:
 
 def is_unprepared(error: BaseException) -> bool:
     """Return whether a statement that this connection has prepared is lost, or no longer fits the tables."""
-    import psycopg
-
-    if not isinstance(error, psycopg.Error) or error.sqlstate not in _UNPREPARED:
-        return False
-    return error.sqlstate != "0A000" or "cached plan" in str(error)
+    code = getattr(error, "sqlstate", None)
+    return code in _UNPREPARED and (code != "0A000" or "cached plan" in str(error))
 
 
 @contextmanager

@@ -6,11 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from memorist.records.filters import Comparison, Filter
-from memorist.stores.sql import Sql, joined, sql_of_filter
+from memorist.stores.sql import OPERATORS, Sql, by_type, joined, sql_of_filter
 
-_TRUTH = {True: "true", False: "false"}
 _ONE_OF = "IN (SELECT value FROM json_each(?))"
-_OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
 def sql_of(filter: Filter, now: datetime) -> Sql:
@@ -58,9 +56,9 @@ def _test(column: str, test: Comparison) -> Sql:
     path = "$" + "".join("." + json.dumps(name, ensure_ascii=False) for name in test.path)
     if test.operator == "exists":
         return f"(json_type({column}, ?) IS NOT NULL)", [path]
-    if test.operator in _OPERATORS:
+    if test.operator in OPERATORS:
         types = "('text')" if isinstance(test.value, str) else "('integer', 'real')"
-        sql, values = f"(found.type IN {types} AND found.atom {_OPERATORS[test.operator]} ?)", [test.value]
+        sql, values = f"(found.type IN {types} AND found.atom {OPERATORS[test.operator]} ?)", [test.value]
     else:
         sql, values = _equal(test.value if test.operator == "in" else (test.value,))
     # json_each yields a list's elements, or the value itself; mappings are excluded.
@@ -73,16 +71,7 @@ def _test(column: str, test: Comparison) -> Sql:
 
 def _equal(values: Iterable[Any]) -> Sql:
     """Return the condition that the value found equals one of `values` of the same type."""
-    plain: list[str] = []
-    texts: list[str] = []
-    numbers: list[float] = []
-    for value in values:
-        if value is None or isinstance(value, bool):
-            plain.append("null" if value is None else _TRUTH[value])
-        elif isinstance(value, str):
-            texts.append(value)
-        else:
-            numbers.append(value)
+    plain, texts, numbers = by_type(values)
     listed = _listed(numbers).replace("Infinity", "9e999")  # JSON has no infinity, but it has numbers that large
     parts = [
         (f"found.type {_ONE_OF}", [_listed(plain)]),
