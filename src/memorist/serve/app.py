@@ -1,20 +1,25 @@
 """The server as an ASGI app: the REST routes, the console, and the limits around both."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from memorist.errors import needs
 from memorist.memory import Memory
 
 with needs("fastapi", "rest"):
     import fastapi  # noqa: F401  # the other packages that are imported below come with it
-    from starlette.routing import BaseRoute
+    from starlette.routing import BaseRoute, Route
     from starlette.types import ASGIApp
 
 from memorist.serve.console import LARGE, STREAMING, add_console
-from memorist.serve.limits import Limits
-from memorist.serve.observability import Observer
+from memorist.serve.limits import Limiter, Limits
+from memorist.serve.observability import ObservedRequests, Observer
+from memorist.serve.observability.requests import PROBES
 from memorist.serve.quotas import Quotas
-from memorist.serve.rest.app import create_api, guarded
+from memorist.serve.rest import whole
+from memorist.serve.rest.app import create_api
+from memorist.serve.rest.problems import problem_of
+from memorist.serve.rest.routing import by_raw_paths
 
 __all__ = ["Limits", "create_app"]
 
@@ -50,4 +55,12 @@ def create_app(
     if console:
         add_console(app, limits)
     app.router.routes.extend(more)
-    return guarded(app, limits, observer, streaming=STREAMING, large=LARGE)
+    streaming, large = (*whole.STREAMING, *STREAMING), (*whole.LARGE, *LARGE)
+    limited = Limiter(app, limits, streaming=streaming, large=large, free=PROBES, refuse=problem_of)
+    plain: dict[Any, str] = {each.endpoint: each.path for each in app.routes if type(each) is Route}
+
+    def route_of(scope: Mapping[str, Any]) -> str | None:
+        """Return the template of the route that answered. FastAPI may not tell the plain ones, Starlette's."""
+        return getattr(scope.get("route"), "path", None) or plain.get(scope.get("endpoint"))
+
+    return by_raw_paths(ObservedRequests(limited, observer, route_of))

@@ -21,7 +21,7 @@ ERROR = "memorist.error"
 """The key of the error's class in a request's ASGI scope."""
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _HUNG_UP = 499
-_PROBES = frozenset(("/health", "/ready", "/metrics"))
+PROBES = frozenset(("/health", "/ready", "/metrics"))
 
 
 class ObservedRequests:
@@ -81,7 +81,7 @@ class ObservedRequests:
                     if status >= 500:
                         self._telemetry.failed(span, error or str(status))
                     self._duration.record(seconds, told)
-                level = logging.DEBUG if route in _PROBES else logging.INFO
+                level = logging.DEBUG if route in PROBES else logging.INFO
                 if log.isEnabledFor(level):
                     fields = self._fields(scope, method, route, status, seconds, error)
                     context = None if span is None else span.get_span_context()

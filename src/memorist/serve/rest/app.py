@@ -1,13 +1,10 @@
-"""The REST routes and errors put together, and the limits around an app."""
+"""The REST routes and errors put together."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
-from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from memorist import __version__
 from memorist.errors import InvalidInputError
@@ -15,16 +12,15 @@ from memorist.memory import Memory
 from memorist.records.origins import REST
 from memorist.records.scope import DEFAULT_TENANT, Scope
 from memorist.serve.auth import Tokens
-from memorist.serve.limits import Limiter, Limits
-from memorist.serve.observability import ObservedRequests, Observer
+from memorist.serve.observability import Observer
 from memorist.serve.observability.metrics import MEDIA_TYPE as METRICS_TYPE
 from memorist.serve.quotas import Quotas
 from memorist.serve.rest import models, records, whole
 from memorist.serve.rest.access import Prober, Reader, Server, server_of
 from memorist.serve.rest.idempotency import Ledger
 from memorist.serve.rest.plain import check_operator
-from memorist.serve.rest.problems import add_handlers, problem_of, problems
-from memorist.serve.rest.routing import by_raw_paths, router_of
+from memorist.serve.rest.problems import add_handlers, problems
+from memorist.serve.rest.routing import router_of
 
 _server = router_of("server")
 _ROUTERS = (records.search, records.router, whole.router, _server)
@@ -72,30 +68,6 @@ def create_api(
         metrics
     )
     return app
-
-
-def guarded(
-    app: FastAPI, limits: Limits, observer: Observer, *, streaming: Sequence[str] = (), large: Sequence[str] = ()
-) -> ASGIApp:
-    """Return an app with limits around it, whose requests are observed.
-
-    Args:
-        app: the app to protect.
-        limits: the limits.
-        observer: receives the reports.
-        streaming: paths, beside those of REST, without a limit of the whole time.
-        large: those of them that take bodies of `Limits.load_bytes`.
-    """
-    plain = {each.endpoint: each.path for each in app.routes if type(each) is Route}
-    free = ("/health", "/ready", "/metrics")
-    streaming, large = (*whole.STREAMING, *streaming), (*whole.LARGE, *large)
-    limited = Limiter(app, limits, streaming=streaming, large=large, free=free, refuse=problem_of)
-    return by_raw_paths(ObservedRequests(limited, observer, partial(_route_of, plain)))
-
-
-def _route_of(plain: Mapping[Any, str], scope: Mapping[str, Any]) -> str | None:
-    """Return the template of the route that answered. FastAPI may not tell the `plain` ones, Starlette's."""
-    return getattr(scope.get("route"), "path", None) or plain.get(scope.get("endpoint"))
 
 
 @_server.get("/caller", response_model=models.Caller, responses=problems())
