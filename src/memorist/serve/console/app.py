@@ -17,7 +17,6 @@ from memorist.serve.console import (
     asking,
     cases,
     changes,
-    comparing,
     home,
     importing,
     inbox,
@@ -45,7 +44,7 @@ _PAGES: Mapping[tuple[str, Right], Mapping[str, tuple[Handler, Sequence[str]]]] 
     ("GET", Right.READ): {
         "/": (home.home, ()),
         "/users": (home.users, ("name", "sort", "back", "start")),
-        "/compare": (comparing.compare, ("one", "other", "q")),
+        "/compare": (home.compare, ("one", "other", "q")),
         "/ask": (asking.ask, asking.PARAMETERS),
         "/inbox": (inbox.inbox, ("kept", "dropped")),
         "/talks": (talks.talks, ("text", "cursor")),

@@ -1,4 +1,4 @@
-"""The first page, with the newest records, and the page where a user is chosen."""
+"""The first page, with the newest records, the page where a user is chosen, and two users side by side."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.errors import InvalidInputError, shown
+from memorist.errors import InvalidInputError, ScopeError, shown
 from memorist.memory import Memory
 from memorist.records.kind import MEMORIES
 from memorist.records.record import Record
@@ -19,7 +19,8 @@ from memorist.serve.console.charts import Chart, Span, drawn
 from memorist.serve.console.visits import BACK_TO, Visit
 from memorist.serve.console.zones import written_day
 
-_LATELY = 8
+_LATELY, _BESIDE = 8, 5
+"""The newest records that the first page shows, and each of two users."""
 _MOST_USERS = 8
 _PAGE = 100
 _UNUSUAL, _ENOUGH = 10, 5
@@ -122,3 +123,26 @@ def _people(visit: Visit, found: Mapping[str | None, int], path: str) -> list[Ro
         highest = max(*named.values(), shared)
         rows.append(Row("Shared by all", shared, visit.with_user(path, None), round(100 * shared / highest, 1)))
     return rows
+
+
+async def compare(visit: Visit) -> Response:
+    """Show two users of a tenant beside each other, and what an agent would be told of each for a question.
+
+    Raises:
+        ScopeError: the token does not allow reading every user.
+    """
+    if not visit.may_see_all:
+        raise ScopeError("this token may not compare users; it takes an admin token that is bound to no user")
+    question, names = visit.value("q") or "", (visit.value("one"), visit.value("other"))
+    sides = [(name, None if name is None else await _side(visit, name, question)) for name in names]
+    return visit.page("compare.html", title="Two users", sides=sides, asked=question)
+
+
+async def _side(visit: Visit, user: str, question: str) -> dict[str, Any]:
+    """Return the numbers of a user's records by kind, the newest of them, and what is told for a question."""
+    memory = visit.memory_of(user)
+    counts = {str(kind): await memory.count(kind=kind) for kind in MEMORIES}
+    links = {kind: visit.with_user("/browse", user, kind=kind) for kind in counts}
+    latest = (await memory.browse(limit=_BESIDE)).records
+    told = await memory.context(question) if question else None
+    return {"kinds": rows_of(counts, links, kinds=True), "latest": latest, "told": told}
