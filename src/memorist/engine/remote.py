@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 from memorist.engine.base import Engine
-from memorist.engine.connection import Connection, result_of
-from memorist.engine.wire import params_of, part_of
+from memorist.engine.connection import Connection, params_of, part_of, result_of
 from memorist.errors import NotFoundError, StoreUnavailableError, error_of
 from memorist.operations import lines, requests
 from memorist.operations.answers import Receipt
