@@ -19,9 +19,10 @@ from typing import Any
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError, ScopeError, shown
 from memorist.memory import Memory
 from memorist.operations.arguments import one_of
+from memorist.records.codec import plain
 from memorist.records.record import Kind, Record
 from memorist.records.scope import DEFAULT_TENANT, INBOX_PREFIX, SERVER_TENANT, TRACES_PREFIX, Scope
-from memorist.records.times import TimeLike, iso, parse_expiry, parse_time
+from memorist.records.times import TimeLike, parse_expiry, parse_time
 
 __all__ = ["Grant", "Right", "Token", "Tokens", "UnauthorizedError"]
 
@@ -31,6 +32,8 @@ _PROXIES = frozenset(("forwarded", "x-forwarded-for", "x-forwarded-host", "x-rea
 _PORT = re.compile(r":\d*$")
 _PREFIX = "mem_"
 _KEY = "token/"
+_GRANTED = ("name", "tenant", "user", "right", "limits")
+"""The fields of a grant that a token keeps."""
 
 
 class UnauthorizedError(ScopeError):
@@ -123,16 +126,8 @@ class Token:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "id": self.id,
-            "name": self.grant.name,
-            "tenant": self.grant.tenant,
-            "user": self.grant.user,
-            "right": str(self.grant.right),
-            "limits": dict(self.grant.limits),
-            "created_at": iso(self.created_at),
-            "expires_at": None if self.expires_at is None else iso(self.expires_at),
-        }
+        granted = {name: plain(getattr(self.grant, name)) for name in _GRANTED}
+        return {"id": self.id, **granted, "created_at": plain(self.created_at), "expires_at": plain(self.expires_at)}
 
 
 class Tokens:
@@ -171,7 +166,7 @@ class Tokens:
             ConflictError: the name is taken.
         """
         granted = Right(one_of(*Right)("right", right))
-        grant = Grant(name=name, tenant=tenant, user=user, right=granted, limits=limits or {})
+        grant = Grant(name=name, tenant=tenant, user=user, right=granted, limits=dict(limits or {}))
         if not isinstance(name, str) or not name.strip() or len(name) > 100:
             raise InvalidInputError("a token's name must be a text of 1 to 100 characters")
         if tenant is None and user is not None:
@@ -305,17 +300,8 @@ def _digest(secret: str) -> str:
 
 
 def _read(record: Record) -> Token:
-    plain = json.loads(record.content)
-    until = plain["expires_at"]
-    return Token(
-        id=plain["id"],
-        grant=Grant(
-            name=plain["name"],
-            tenant=plain["tenant"],
-            user=plain["user"],
-            right=Right(plain["right"]),
-            limits=plain.get("limits", {}),
-        ),
-        created_at=parse_time(plain["created_at"]),
-        expires_at=None if until is None else parse_time(until),
-    )
+    told = json.loads(record.content)
+    granted = {name: told[name] for name in _GRANTED if name in told}  # older tokens have no limits
+    until = None if told["expires_at"] is None else parse_time(told["expires_at"])
+    grant = Grant(**granted | {"right": Right(told["right"])})
+    return Token(id=told["id"], grant=grant, created_at=parse_time(told["created_at"]), expires_at=until)

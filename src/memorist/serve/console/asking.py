@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from starlette.responses import Response
 
-from memorist.operations.answers import Context, ContextItem
+from memorist.operations.answers import Context
 from memorist.records.record import Hit, Kind
 from memorist.serve.console.visits import Visit
 
@@ -60,7 +60,8 @@ async def ask(visit: Visit) -> Response:
     told = Context()
     if question and not everyone:
         told = await visit.memory.context(question, tokens=tokens, shared=shared, **narrowing)
-    values |= {"told": told, "everyone": everyone, "lines": linked(told), "chips": _chips(visit, question, query)}
+    lines = pieces_of(told.text, zip(told.places(), told.items, strict=True))
+    values |= {"told": told, "lines": lines, "everyone": everyone, "chips": _chips(visit, question, query)}
     if fragment is not None:
         return visit.part("answers.html", **values)
     asked_with = {name: "1" if value is True else str(value) for name, value in query.items() if value}
@@ -76,11 +77,6 @@ async def _of_everyone(visit: Visit, question: str, *, limit: int, **how: Any) -
     for user in sorted(users, key=lambda user: -users[user])[:_MOST_USERS]:
         found += await visit.memory_of(user).recall(question, limit=limit, **how)
     return sorted(found, key=lambda hit: -hit.score)[:limit]
-
-
-def linked(told: Context) -> list[tuple[str, ContextItem | None]]:
-    """Return a context's text in pieces, and with each piece the item whose words it is."""
-    return pieces_of(told.text, zip(told.places(), told.items, strict=True))
 
 
 def pieces_of(text: str, placed: Iterable[tuple[tuple[int, int] | None, T]]) -> list[tuple[str, T | None]]:
