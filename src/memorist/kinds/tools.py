@@ -214,10 +214,7 @@ class Tools(View):
             calls=len(uses),
             successes=successes,
             success_rate=successes / len(uses) if uses else 0.0,
-            mean_seconds=mean(use.seconds for use in uses),
-            mean_tokens=mean(use.tokens for use in uses),
-            mean_cost=mean(use.cost for use in uses),
-            mean_score=mean(use.score for use in uses),
+            **{f"mean_{name}": mean(getattr(use, name) for use in uses) for name in _MEASURES},
         )
 
     # --- guidelines --------------------------------------------------------------------------------

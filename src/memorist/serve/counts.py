@@ -7,6 +7,7 @@ import struct
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import IO
 
@@ -59,9 +60,11 @@ class Counts:
         names, times = fields[::_FIELDS], fields[1::_FIELDS]
         way = names.index(name) if name in names else min(range(_WAYS), key=lambda way: (names[way] > 0, times[way]))
         left = fields[way * _FIELDS + 2 : (way + 1) * _FIELDS] if names[way] == name else (math.nan,) * (_FIELDS - 2)
-        return Slot(self._slots, first + way * _SLOT.size, name, times[way], left)
+        held = [None if math.isnan(each) else each for each in left]
+        return Slot(self._slots, first + way * _SLOT.size, name, times[way], held)
 
 
+@dataclass(frozen=True, slots=True)
 class Slot:
     """What was left of one token's buckets, and when.
 
@@ -70,19 +73,16 @@ class Slot:
         at: where this one begins.
         name: the hash of the token that it is for.
         since: when the buckets were last written.
-        left: what each held then; NaN if it was full.
+        left: what each held then; None if it was full.
     """
 
-    def __init__(self, memory: mmap.mmap, at: int, name: int, since: float, left: Sequence[float]) -> None:
-        self._memory, self._at, self._name = memory, at, name
-        self.since = since
-        self._left = left
-
-    def left(self, bucket: int) -> float | None:
-        """Return what a bucket held at `since`; None if it was full."""
-        return None if math.isnan(self._left[bucket]) else self._left[bucket]
+    memory: mmap.mmap
+    at: int
+    name: int
+    since: float
+    left: Sequence[float | None]
 
     def write(self, now: float, left: Sequence[float | None]) -> None:
         """Write what each bucket holds now."""
         held = (math.nan if each is None else each for each in left)
-        _SLOT.pack_into(self._memory, self._at, self._name, now, *held)
+        _SLOT.pack_into(self.memory, self.at, self.name, now, *held)

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -48,6 +48,7 @@ class Limits:
     body_seconds: float = 20.0
 
 
+@dataclass(slots=True, eq=False)
 class Limiter:
     """An app that enforces limits around another.
 
@@ -60,49 +61,40 @@ class Limiter:
         refuse: converts an error into a status, headers and a body.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        limits: Limits,
-        *,
-        streaming: Iterable[str],
-        large: Iterable[str] = (),
-        free: Iterable[str],
-        refuse: Callable[[Exception], tuple[int, dict[str, str], Any]],
-    ) -> None:
-        self._app = app
-        self._limits = limits
-        self._streaming = frozenset(streaming)
-        self._large = frozenset(large)
-        self._free = frozenset(free)
-        self._refuse = refuse
-        self._active = 0
+    app: ASGIApp
+    limits: Limits
+    _: KW_ONLY
+    streaming: Collection[str]
+    large: Collection[str] = ()
+    free: Collection[str]
+    refuse: Callable[[Exception], tuple[int, dict[str, str], Any]]
+    _active: int = field(default=0, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         answer = _Answer(send)
-        streaming = scope["path"] in self._streaming
-        counted = scope["path"] not in self._free
+        streaming = scope["path"] in self.streaming
+        counted = scope["path"] not in self.free
         try:
-            if counted and self._active >= self._limits.concurrency:
+            if counted and self._active >= self.limits.concurrency:
                 raise OverloadedError("the server is busy with as many requests as it takes; try again in a second")
             self._active += counted
             try:
-                large = scope["path"] in self._large
-                body = _Body(scope, receive, self._limits, streaming=streaming, large=large)
-                async with asyncio.timeout(None if streaming else self._limits.seconds):
-                    await self._app(scope, body, answer)
+                large = scope["path"] in self.large
+                body = _Body(scope, receive, self.limits, streaming=streaming, large=large)
+                async with asyncio.timeout(None if streaming else self.limits.seconds):
+                    await self.app(scope, body, answer)
             finally:
                 self._active -= counted
         except (OverloadedError, BodyTooLargeError) as error:
-            await answer.refuse(*self._refuse(error))
+            await answer.refuse(*self.refuse(error))
         except TimeoutError:
             late = RequestTimeoutError(
-                f"the call took longer than {self._limits.seconds:g} seconds; whether it was done is not known"
+                f"the call took longer than {self.limits.seconds:g} seconds; whether it was done is not known"
             )
-            await answer.refuse(*self._refuse(late))
+            await answer.refuse(*self.refuse(late))
 
 
 class _Body:

@@ -124,7 +124,7 @@ class Quotas:
             for bucket, what in enumerate(_BUCKETS):
                 if (rate := rates.get(what)) is None:
                     continue
-                amount, before = sent[what], slot.left(bucket)
+                amount, before = sent[what], slot.left[bucket]
                 if amount > rate.amount:
                     raise InvalidInputError(
                         f"{amount:,} {what} at once are more than the {rate.amount:,} that this token may send; "
