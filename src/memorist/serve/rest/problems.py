@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -49,42 +50,33 @@ STATUS: dict[type[Exception], int] = {
     errors.MissingExtraError: 501,
     errors.MemoristError: 500,
 }
-_TITLES = {
-    202: "Waits for the user's yes", 400: "Malformed request", 401: "No valid token", 403: "Not allowed",
-    404: "Not found", 405: "Wrong method", 408: "Too slow", 409: "Conflict", 413: "Too large",
-    415: "Wrong media type", 422: "Invalid input", 429: "Too many requests", 500: "Failed", 501: "Not installed",
-    502: "Embedder failed", 503: "Not available now", 504: "Took too long", 507: "Disk full",
-}  # fmt: skip
-_OF_STATUS = {
-    400: "FormatError",
-    404: "NotFoundError",
-    405: "InvalidInputError",
-    408: "StoreBusyError",
-    413: "InvalidInputError",
-    415: "FormatError",
+_TOLD: Mapping[int, tuple[str, str, str]] = {
+    202: ("Waits for the user's yes", "", "It waits in the inbox for the user's yes."),
+    400: ("Malformed request", "FormatError", "The body is not JSON."),
+    401: ("No valid token", "", "No token, or one that does not hold."),
+    403: ("Not allowed", "", "The token does not allow it."),
+    404: ("Not found", "NotFoundError", "There is no such record."),
+    405: ("Wrong method", "InvalidInputError", ""),
+    408: ("Too slow", "StoreBusyError", "The body did not arrive in time."),
+    409: ("Conflict", "", "An id or key is taken, or the same request is being worked on."),
+    413: ("Too large", "InvalidInputError", "The body is too large."),
+    415: ("Wrong media type", "FormatError", "The body is not sent as JSON."),
+    422: ("Invalid input", "", "An argument is wrong."),
+    429: ("Too many requests", "", "The token has used up a limit for now; retry after the seconds in Retry-After."),
+    501: ("Not installed", "", ""),
+    502: ("Embedder failed", "", ""),
+    503: ("Not available now", "", "The server or the store is busy; retry."),
+    504: ("Took too long", "", ""),
+    507: ("Disk full", "", ""),
 }
-
-
-_DESCRIPTIONS = {
-    202: "It waits in the inbox for the user's yes.",
-    400: "The body is not JSON.",
-    401: "No token, or one that does not hold.",
-    403: "The token does not allow it.",
-    404: "There is no such record.",
-    408: "The body did not arrive in time.",
-    409: "An id or key is taken, or the same request is being worked on.",
-    413: "The body is too large.",
-    415: "The body is not sent as JSON.",
-    422: "An argument is wrong.",
-    429: "The token has used up a limit for now; retry after the seconds in Retry-After.",
-    503: "The server or the store is busy; retry.",
-}
+"""Of each status the title, the class of an error that Starlette raised with it, and what the description says."""
+_FAILED = ("Failed", "", "")
 
 
 def problems(*statuses: int, common: tuple[int, ...] = (401, 403, 422, 429, 503)) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI responses for the errors of a route: those of every route, and these."""
     problem = {"model": models.Problem, "content": {MEDIA_TYPE: {}}}
-    return {status: {**problem, "description": _DESCRIPTIONS[status]} for status in sorted({*common, *statuses})}
+    return {status: {**problem, "description": _TOLD[status][2]} for status in sorted({*common, *statuses})}
 
 
 def problem_of(error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:
@@ -119,7 +111,7 @@ def add_handlers(app: FastAPI) -> None:
     async def http(request: Request, error: HTTPException) -> JSONResponse:
         details = {404: "there is no such route", 405: f"this route does not take {request.method}"}
         detail = details.get(error.status_code, str(error.detail))
-        name = _OF_STATUS.get(error.status_code, "MemoristError")
+        name = _TOLD.get(error.status_code, _FAILED)[1] or "MemoristError"
         return _answer(error.status_code, detail, name, dict(error.headers or {}))
 
     @app.exception_handler(Exception)
@@ -136,7 +128,7 @@ def _body(status: int, detail: str, name: str) -> dict[str, Any]:
     detail = detail.encode("utf-8", "replace").decode()
     return {
         "type": f"urn:memorist:{name}",
-        "title": _TITLES.get(status, "Failed"),
+        "title": _TOLD.get(status, _FAILED)[0],
         "status": status,
         "detail": detail,
         "error": name,
