@@ -1,19 +1,21 @@
 """Queries of recall about a wall that is too large to be read whole: its outline, and candidates."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from memorist.records.record import Kind
 from memorist.records.scope import Wall
 from memorist.stores.base import Candidates, Outline, Wanted
-from memorist.stores.postgres.connections import Query, Rows
+from memorist.stores.postgres.connections import Rows
 from memorist.stores.postgres.queries import FOUND, SCORE
 from memorist.stores.postgres.rows import BEHIND, entry_of, queries_of, unescaped
 from memorist.stores.rows import name_of
 from memorist.stores.sql import BESIDE, FIRST_LINES, MOST_SPEAKERS, Sql
 
+Read: TypeAlias = Callable[..., Awaitable[list[Rows]]]
+"""Returns the rows of queries within reach, from one snapshot."""
 _SPEAKER = "coalesce(payload ->> 'speaker', payload ->> 'role')"
 _NEXT_YEAR = (
     "(extract(epoch FROM date_trunc('year', timestamp '1970-01-01' + div(at, 1000000) * interval '1 second')"
@@ -21,14 +23,14 @@ _NEXT_YEAR = (
 )
 
 
-def outlining(schema: str, wall: Wall, largest: int) -> Query:
-    """Return the query for the outline of a wall; it returns no row for a wall of at most `largest` entries.
+async def outline_of(read: Read, schema: str, wall: Wall, largest: int) -> Outline | None:
+    """Return the outline of a wall; None for a wall of at most `largest` entries.
 
     Speakers and years are read from the indexes, one step for each name and year.
     """
     name = name_of(wall)
     rows = f"FROM {schema}.records WHERE {BEHIND}"
-    return (
+    query = (
         "SELECT id, entries, length, (SELECT value FROM {s}.meta WHERE name = 'vectors'),"
         " ARRAY(WITH RECURSIVE step (speaker) AS"
         f" ((SELECT speaker {rows} AND speaker IS NOT NULL ORDER BY speaker LIMIT 1)"
@@ -41,13 +43,10 @@ def outlining(schema: str, wall: Wall, largest: int) -> Query:
         " FROM {s}.walls WHERE {b} AND entries > %s".format(s=schema, b=BEHIND),
         (*name * 4, *name, largest),
     )
-
-
-def outline_of(rows: Rows) -> Outline | None:
-    """Return the outline that was found."""
-    if not rows:
+    [found] = await read(wall.reach, query)
+    if not found:
         return None
-    [(wall_id, entries, length, vectors, speakers, moments)] = rows
+    [(wall_id, entries, length, vectors, speakers, moments)] = found
     return Outline(
         generation=f"{wall_id}.{vectors}",
         rows=entries,
@@ -61,15 +60,17 @@ def outline_of(rows: Rows) -> Outline | None:
     )
 
 
-def holding(schema: str, wall: Wall, wanted: Wanted, passing: Sql) -> Query | None:
-    """Return the query for the number of entries that hold each term, and for the best entries that pass the filter."""
+async def by_words(
+    read: Read, schema: str, wall: Wall, wanted: Wanted, passing: Sql
+) -> tuple[list[int], dict[str, int]]:
+    """Return the best entries by words that pass the filter, and the number of entries that hold each term."""
     asked = queries_of(wall, wanted.terms)
     if not asked:
-        return None
+        return [], {}
     name, whole = name_of(wall), (wanted.outline.rows, max(wanted.outline.length, 1.0))
     condition, bindings = passing
     score = SCORE.format(average="%s::float8")
-    return (
+    query = (
         f"WITH {FOUND.format(s=schema)}, known AS MATERIALIZED (SELECT term, count(*) AS holders,"
         " ln(1 + (greatest(%s, count(*)) - count(*) + 0.5) / (count(*) + 0.5))::float8 AS information"
         " FROM found GROUP BY term),"
@@ -82,17 +83,15 @@ def holding(schema: str, wall: Wall, wanted: Wanted, passing: Sql) -> Query | No
         " UNION ALL SELECT term, holders FROM known",
         (*map(list, zip(*asked, strict=True)), *name, *whole, *name, *bindings, wanted.limit),
     )
+    [rows] = await read(wall.reach, query)
+    terms = [term for term in dict.fromkeys(wanted.terms) if queries_of(wall, [term])]
+    return [number for term, number in rows if not term], {terms[term - 1]: count for term, count in rows if term}
 
 
-def words_of(wall: Wall, terms: Sequence[str], rows: Rows) -> tuple[list[int], dict[str, int]]:
-    """Return the numbers of the best entries by words, and the number of entries that hold each term."""
-    asked = [term for term in dict.fromkeys(terms) if queries_of(wall, [term])]
-    holders = {asked[term - 1]: count for term, count in rows if term}
-    return [number for term, number in rows if not term], holders
-
-
-def gathering(schema: str, wall: Wall, numbers: Sequence[int], passing: Sql) -> tuple[Query, Query]:
-    """Return the queries for entries with their neighbours, and for the sessions among theirs that are dialogues."""
+async def gathered(
+    read: Read, schema: str, wall: Wall, numbers: Sequence[int], passing: Sql, holders: Mapping[str, int]
+) -> Candidates:
+    """Return entries with their neighbours, and the sessions among theirs that are dialogues."""
     name = name_of(wall)
     condition, bindings = passing
     records = f"FROM {schema}.records WHERE {BEHIND}"
@@ -127,17 +126,14 @@ def gathering(schema: str, wall: Wall, numbers: Sequence[int], passing: Sql) -> 
         " WHERE voice.name IS DISTINCT FROM own.name)"
     )
     given: list[Any] = list(numbers)
-    return (
+    read_entries, sessions = await read(
+        wall.reach,
         (entries, (given, *bindings, *name, *(*bindings, *name) * 2, *name * 2)),
         (dialogues, (*name, given, *name * 2)),
     )
-
-
-def candidates_of(entries: Rows, dialogues: Rows, holders: dict[str, int]) -> Candidates:
-    """Return what `gathering` found."""
     return Candidates(
-        entries=[entry_of(row[1:]) for row in entries],
-        chosen=[row[1] for row in entries if row[0]],
+        entries=[entry_of(row[1:]) for row in read_entries],
+        chosen=[row[1] for row in read_entries if row[0]],
         holders=holders,
-        dialogues=[session for (session,) in dialogues],
+        dialogues=[session for (session,) in sessions],
     )

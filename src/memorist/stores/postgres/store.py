@@ -270,8 +270,7 @@ class PostgresStore(Store):
         return self.options.hnsw  # without the index every query would compare each vector on the server
 
     async def outline(self, wall: Wall, largest: int) -> Outline | None:
-        [rows] = await self._read(wall.reach, candidates.outlining(self._schema, wall, largest))
-        return candidates.outline_of(rows)
+        return await candidates.outline_of(self._read, self._schema, wall, largest)
 
     async def candidates(self, wall: Wall, wanted: Wanted) -> Candidates:
         passing = sql_of(wanted.filter, self._clock())
@@ -282,15 +281,10 @@ class PostgresStore(Store):
             found = await self.nearest(wall, wanted.vector, wanted.filter, wanted.limit)
             return [number for number, _ in found]
 
-        async def by_words() -> tuple[list[int], dict[str, int]]:
-            query = candidates.holding(self._schema, wall, wanted, passing)
-            [rows] = [[]] if query is None else await self._read(wall.reach, query)
-            return candidates.words_of(wall, wanted.terms, rows)
-
-        nearest, (best, holders) = await asyncio.gather(by_vector(), by_words())
-        asked = candidates.gathering(self._schema, wall, sorted({*nearest, *best}), passing)
-        entries, dialogues = await self._read(wall.reach, *asked)
-        return candidates.candidates_of(entries, dialogues, holders)
+        by_words = candidates.by_words(self._read, self._schema, wall, wanted, passing)
+        nearest, (best, holders) = await asyncio.gather(by_vector(), by_words)
+        numbers = sorted({*nearest, *best})
+        return await candidates.gathered(self._read, self._schema, wall, numbers, passing, holders)
 
     async def nearest(self, wall: Wall, vector: Vector, filter: Filter, limit: int) -> list[tuple[int, float]]:
         """Return the entries nearest to a unit vector that pass the filter, with their cosine, best first.
