@@ -55,11 +55,10 @@ class CallableEmbedder(Embedder):
 
     async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
         await self.ready()
-
-        def call(kept: list[str]) -> Awaitable[ArrayLike]:
-            return self._call([self._prefixes.apply(text, role) for text in kept])
-
-        return await embed_checked(call, texts, self.dimensions, self.name)
+        return await embed_checked(
+            lambda kept: self._call([self._prefixes.apply(text, role) for text in kept]),
+            texts, self.dimensions, self.name,
+        )  # fmt: skip
 
     async def close(self) -> None:
         self._workers.close()

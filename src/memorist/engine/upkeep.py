@@ -105,13 +105,11 @@ async def _vectors(
 
     If a record changes meanwhile, the store ignores what is staged for the version that was read.
     """
-    records = [record for _, _, record in rows]
-
-    def kept() -> list[bool]:
-        return [all(embedder.keeps(stored or "", part) for part in parts_of(record)) for record in records]
-
-    same = defaultdict(list)
-    for (number, _, record), keeps in zip(rows, await aside(kept, records), strict=True):
+    records, same = [record for _, _, record in rows], defaultdict(list)
+    kept = await aside(
+        lambda: [all(embedder.keeps(stored or "", part) for part in parts_of(record)) for record in records], records
+    )
+    for (number, _, record), keeps in zip(rows, kept, strict=True):
         if keeps:
             same[record.scope.wall].append(number)
     known = {

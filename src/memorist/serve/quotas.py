@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar
 
 from memorist.engine.base import Engine, WrappedEngine
@@ -104,10 +104,7 @@ class Quotas:
         limits = {**self._limits, **grant.limits}
         if not limits:
             return memory
-
-        def spend(sent: Mapping[str, int]) -> None:
-            self.spend(grant.token or grant.name, limits, sent)
-
+        spend = partial(self.spend, grant.token or grant.name, limits)
         return around(memory, lambda engine: _LimitedEngine(engine, spend))
 
     def spend(self, token: str, limits: Mapping[str, str], sent: Mapping[str, int]) -> None:

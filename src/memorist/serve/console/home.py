@@ -15,7 +15,7 @@ from memorist.memory import Memory
 from memorist.records.kind import MEMORIES
 from memorist.records.record import Record
 from memorist.records.times import iso
-from memorist.serve.console.charts import Chart, Span, drawn
+from memorist.serve.console.charts import Chart, drawn
 from memorist.serve.console.visits import BACK_TO, Visit
 from memorist.serve.console.zones import written_day
 
@@ -62,14 +62,13 @@ async def home(visit: Visit) -> Response:
 
 async def _over_time(visit: Visit, memory: Memory, latest: Sequence[Record], *, everyone: bool) -> Chart:
     [oldest] = (await memory.browse(limit=1, order="oldest", everyone=everyone)).records or latest[-1:]
-
-    async def count(span: Span) -> int:
-        return await memory.count(since=span.since, until=span.until, everyone=everyone)
-
-    def link(span: Span) -> str:
-        return visit.link("/browse", since=iso(span.since), until=iso(span.until), everyone=everyone)
-
-    return await drawn(oldest.at, latest[0].at, visit.session.zone, count, link)
+    return await drawn(
+        oldest.at,
+        latest[0].at,
+        visit.session.zone,
+        lambda span: memory.count(since=span.since, until=span.until, everyone=everyone),
+        lambda span: visit.link("/browse", since=iso(span.since), until=iso(span.until), everyone=everyone),
+    )
 
 
 def days_of(records: Iterable[Record], zone: tzinfo) -> list[tuple[str, list[Record]]]:

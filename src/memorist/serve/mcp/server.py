@@ -2,12 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
-from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+from mcp_types import ListToolsResult, PaginatedRequestParams
 
 from memorist import __version__
 from memorist.engine.traced import Ended, Telemetry, Watch
@@ -61,9 +61,6 @@ def create_server(
     async def listed(access: Access, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=list_tools(access, tools))
 
-    async def called(access: Access, params: CallToolRequestParams) -> CallToolResult:
-        return await call_tool(access, params, tools)
-
     core, prompts = tools == "core", dict[str, Any]()
     if not core:
         prompts = {"on_list_prompts": answering(prompt.list_prompts), "on_get_prompt": answering(prompt.get_prompt)}
@@ -74,7 +71,7 @@ def create_server(
         description="Long-term memory for LLM agents",
         instructions=CORE_INSTRUCTIONS if core else prompt.INSTRUCTIONS,
         on_list_tools=answering(listed),
-        on_call_tool=answering(called),
+        on_call_tool=answering(partial(call_tool, tools=tools)),
         on_list_resources=answering(resources.list_resources),
         on_list_resource_templates=answering(resources.list_templates),
         on_read_resource=answering(resources.read_resource),

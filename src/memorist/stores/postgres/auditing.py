@@ -82,12 +82,8 @@ class PostgresAudit(AuditLog):
         await self._run(work)
 
     async def note(self, wall: Wall, counts: Counts, act: Act) -> None:
-        schema, clock = self._schema, self._clock
-
-        async def work(connection: Connection) -> None:
-            await append(connection, schema, act, clock, wall, counts or None, ("reads",))
-
-        await self._run(work)
+        noted, schema, clock = counts or None, self._schema, self._clock
+        await self._run(lambda connection: append(connection, schema, act, clock, wall, noted, ("reads",)))
 
     async def entries(self, after: int | None, limit: int, wall: Wall | None = None) -> list[AuditEntry]:
         schema = self._schema

@@ -307,12 +307,8 @@ class PostgresStore(Store):
     async def backup(self, target: Path) -> None:
         if target.exists():
             raise path_taken(target)
-        connections = self._connections
-
-        async def work(connection: Connection) -> None:
-            await copy_out(connection, self._schema, target)
-
-        await connections.run(lambda: connections.snapshot(work))
+        connections, copy = self._connections, partial(copy_out, schema=self._schema, target=target)
+        await connections.run(lambda: connections.snapshot(copy))
 
     async def fingerprint(self) -> str | None:
         query = f"SELECT value FROM {self._schema}.meta WHERE name = 'fingerprint'"

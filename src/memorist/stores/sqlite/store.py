@@ -268,10 +268,9 @@ class SQLiteStore(Store):
         return await self._read(work, brief=len(numbers) <= _BRIEF_ROWS)
 
     async def search_words(self, wall: Wall, terms: Sequence[str], limit: int) -> list[tuple[int, float]]:
-        def work(connection: apsw.Connection) -> list[tuple[int, float]]:
-            return candidates.search_words(connection, writes.find_wall(connection, wall), terms, limit)
-
-        return await self._read(work)
+        return await self._read(
+            lambda connection: candidates.search_words(connection, writes.find_wall(connection, wall), terms, limit)
+        )
 
     async def outline(self, wall: Wall, largest: int) -> Outline | None:
         def work(connection: apsw.Connection) -> Outline | None:
