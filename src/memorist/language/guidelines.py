@@ -117,19 +117,14 @@ def statistics_text(uses: Sequence[ToolUse]) -> str:
 
     A call without a score counts 1 in the average score if it succeeded, else 0.
     """
-    rate = mean(float(use.success) for use in uses)
-    seconds = mean(use.seconds for use in uses)
-    tokens = mean(use.tokens for use in uses)
-    score = mean(float(use.success) if use.score is None else use.score for use in uses)
-    return "\n".join(
-        [
-            _HEADING,
-            f"- **Success Rate**: {'n/a' if rate is None else f'{rate:.2%}'}",
-            f"- **Average Score**: {'n/a' if score is None else f'{score:.3f}'}",
-            f"- **Average Time Cost**: {'n/a' if seconds is None else f'{seconds:.3f}s'}",
-            f"- **Average Token Cost**: {'n/a' if tokens is None else f'{tokens:.1f}'}",
-        ]
+    means = (
+        ("Success Rate", "{:.2%}", mean(float(use.success) for use in uses)),
+        ("Average Score", "{:.3f}", mean(float(use.success) if use.score is None else use.score for use in uses)),
+        ("Average Time Cost", "{:.3f}s", mean(use.seconds for use in uses)),
+        ("Average Token Cost", "{:.1f}", mean(use.tokens for use in uses)),
     )
+    told = (f"- **{name}**: {'n/a' if value is None else form.format(value)}" for name, form, value in means)
+    return "\n".join((_HEADING, *told))
 
 
 def _ending(body: str, calls: Sequence[ToolUse]) -> str:

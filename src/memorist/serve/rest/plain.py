@@ -12,9 +12,8 @@ from memorist.operations.table import OPERATIONS, Operation
 from memorist.serve.rest import models
 from memorist.serve.rest.access import ADMITTED, Access
 from memorist.serve.rest.bodies import answered, asked, asked_in_query, sent, unquoted
-from memorist.serve.rest.problems import problems
-from memorist.serve.rest.routing import takes
-from memorist.serve.rest.schemas import method_of, takes_in_query
+from memorist.serve.rest.routing import takes, takes_parameters
+from memorist.serve.rest.schemas import method_of
 
 ID = "The record's id, percent-encoded whole: a slash in it is %2F."
 _ID: Mapping[str, Any] = {
@@ -31,7 +30,6 @@ def add_plain(router: APIRouter, *kinds: type[requests.Request[Any]]) -> None:
             _endpoint(kind, operation),
             methods=[operation.method],
             name=kind.verb,
-            response_model=models.answer_to(kind),
             description=told + (" Needs an operator's token." if operation.operator else ""),
             **_described(kind, operation),
         )
@@ -41,9 +39,10 @@ def _described(kind: type[requests.Request[Any]], operation: Operation) -> dict[
     if operation.method != "GET" and kind.arguments():
         return takes(kind, *operation.statuses)
     names = [name for name in kind.arguments() if name != "id"]
-    told = takes_in_query(kind, *names)["parameters"] if names else []
-    parameters = [dict(_ID), *told] if "{id}" in operation.path else told
-    return {"responses": problems(*operation.statuses), "openapi_extra": {"parameters": parameters}}
+    told = takes_parameters(kind, *names, statuses=operation.statuses)
+    if "{id}" in operation.path:
+        told["openapi_extra"]["parameters"].insert(0, dict(_ID))
+    return told
 
 
 def _endpoint(kind: type[requests.Request[Any]], operation: Operation) -> Callable[..., Awaitable[JSONResponse]]:

@@ -70,7 +70,6 @@ async def _replace_once(access: Access, request: requests.Remember, body: Mappin
 
 @router.get(
     "/records",
-    response_model=models.answer_to(requests.Browse),
     **takes_parameters(
         requests.Browse, "kind", "since", "until", "as_of", "verified", "min_trust", "key", "key_prefix", "from_source",
         "superseded", "order", "limit", "cursor", "shared", "everyone",
@@ -82,9 +81,7 @@ async def list_records(access: Reader, request: Request) -> JSONResponse:
     return await answered(page.to_dict, page)
 
 
-@router.patch(
-    "/records/{id}", response_model=models.answer_to(requests.Revise), **takes(requests.Revise, 202, 404, 409)
-)
+@router.patch("/records/{id}", **takes(requests.Revise, 202, 404, 409))
 async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Change the fields given; the record as it was stays in its history."""
     request = await asked(requests.Revise, body, id=unquoted(id))
@@ -92,24 +89,20 @@ async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
     return await _changed(access, request, Action.REVISED, fields, body)
 
 
-@router.put("/records/{id}/rating", response_model=models.answer_to(requests.Revise), **takes(requests.Rate, 404, 409))
+@router.put("/records/{id}/rating", **takes(requests.Rate, 404, 409))
 async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Give a record feedback from -1 to 1, or take it back with null."""
     request = await asked(requests.Rate, body, id=unquoted(id))
     return await _changed(access, request, Action.RATED, {"rating": request.rating}, body)
 
 
-@search.post("/forget", response_model=models.answer_to(requests.Forget), **takes(requests.Forget, 202, 409))
+@search.post("/forget", **takes(requests.Forget, 202, 409))
 async def forget(access: Writer, body: Body) -> JSONResponse:
     """Delete the records named that pass the filter, or all that pass it; superseded ones too."""
     return await _forgotten(access, await asked(requests.Forget, body), body)
 
 
-@router.delete(
-    "/records/{id}",
-    response_model=models.answer_to(requests.Forget),
-    **takes_parameters(requests.Forget, "source", "derived", statuses=(202, 409)),
-)
+@router.delete("/records/{id}", **takes_parameters(requests.Forget, "source", "derived", statuses=(202, 409)))
 async def forget_one(access: Writer, id: Id, request: Request) -> JSONResponse:
     """Delete one record, its texts in the history included. An unknown id is ignored."""
     forget = asked_in_query(requests.Forget, request, ids=(unquoted(id),))

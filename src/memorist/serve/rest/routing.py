@@ -9,7 +9,9 @@ from fastapi.security.base import SecurityBase
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist.operations import requests
+from memorist.operations.table import OPERATIONS
 from memorist.serve.reading import read_query
+from memorist.serve.rest import models
 from memorist.serve.rest.access import admit
 from memorist.serve.rest.problems import problems
 from memorist.serve.rest.schemas import body_of, takes_in_query
@@ -37,13 +39,17 @@ def router_of(tag: str) -> APIRouter:
 
 
 def takes(kind: type[requests.Request[Any]], *statuses: int) -> dict[str, Any]:
-    """Return the OpenAPI declarations of a route with a request in its body: the errors and the body."""
-    return {"responses": problems(400, 408, 413, 415, *statuses), "openapi_extra": body_of(kind)}
+    """Return the OpenAPI declarations of a route with a request in its body: the answer, the errors and the body."""
+    return {**_answers(kind), "responses": problems(400, 408, 413, 415, *statuses), "openapi_extra": body_of(kind)}
 
 
 def takes_parameters(kind: type[requests.Request[Any]], *names: str, statuses: tuple[int, ...] = ()) -> dict[str, Any]:
-    """Return the OpenAPI declarations of a route with a request in its query: the errors and the named parameters."""
-    return {"responses": problems(*statuses), "openapi_extra": takes_in_query(kind, *names)}
+    """Return the OpenAPI declarations of a route with a request in its query: the named parameters, and the others."""
+    return {**_answers(kind), "responses": problems(*statuses), "openapi_extra": takes_in_query(kind, *names)}
+
+
+def _answers(kind: type[requests.Request[Any]]) -> dict[str, Any]:
+    return {"response_model": models.answer_to(kind)} if kind in OPERATIONS else {}
 
 
 class StrictRoute(APIRoute):

@@ -167,9 +167,7 @@ async def backup(access: Admin) -> FileResponse:
     return FileResponse(copy, media_type="application/octet-stream", filename="memorist.db", background=done)
 
 
-@router.get(
-    "/audit", response_model=models.answer_to(requests.Audit), **takes_parameters(requests.Audit, "after", "limit")
-)
+@router.get("/audit", **takes_parameters(requests.Audit, "after", "limit"))
 async def audit(access: Admin, request: Request) -> JSONResponse:
     """Return entries of the audit log: about the user named, or, for an operator's token, all."""
     if access.memory.scope.user is None:
