@@ -65,9 +65,6 @@ class BundledEmbedder(Embedder):
                     "again, or run `pip install -e .` again in a checkout"
                 )
             await self.other.ready()
-        self._name()
-
-    def _name(self) -> None:
         self.dimensions = self.english.dimensions
         self.fingerprint = self.english.fingerprint
         if not self._alone:

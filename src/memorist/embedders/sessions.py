@@ -35,9 +35,8 @@ def without_telemetry() -> None:
 
 def cache_folder() -> Path:
     """Return where optimised models are: MEMORIST_CACHE, or the user's cache folder on this system."""
-    if given := os.environ.get("MEMORIST_CACHE"):
-        return Path(given)
-    return folder("cache")
+    given = os.environ.get("MEMORIST_CACHE")
+    return Path(given) if given else folder("cache")
 
 
 def open_session(weights: Path, digest: str, *, brief: bool = False) -> onnxruntime.InferenceSession:

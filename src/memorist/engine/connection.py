@@ -33,10 +33,6 @@ _KEPT_SECONDS = 4.0
 class NotSentError(StoreUnavailableError):
     """The server was not reached, so nothing was done."""
 
-    @property
-    def plain(self) -> StoreUnavailableError:
-        return StoreUnavailableError(str(self))
-
 
 class Connection:
     """A server, shared by all scopes of one remote memory."""
@@ -132,7 +128,7 @@ class Connection:
                         await answer.aread()
                 except NotSentError as error:
                     if last:
-                        raise error.plain from error.__cause__
+                        raise StoreUnavailableError(str(error)) from error.__cause__
                 except StoreUnavailableError:
                     if last or not repeat:
                         raise

@@ -1,21 +1,21 @@
 """The server: answers the SDK's requests from the memory in the caller's scope."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, TypeVar
 
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
-from mcp_types import ListToolsResult, PaginatedRequestParams
+from mcp_types import CallToolResult, ListToolsResult, PaginatedRequestParams
 
 from memorist import __version__
 from memorist.engine.traced import Ended, Telemetry, Watch
 from memorist.records.origins import MCP
 from memorist.serve.mcp import prompt, resources
 from memorist.serve.mcp.access import Access
-from memorist.serve.mcp.calls import observed
 from memorist.serve.mcp.failures import protocol_error
+from memorist.serve.mcp.tools import TOOLS
 from memorist.serve.mcp.toolsets import CORE_INSTRUCTIONS, ToolSet, call_tool, list_tools
 
 Context = ServerRequestContext[Any, Any]
@@ -78,5 +78,28 @@ def create_server(
         on_completion=answering(resources.complete),
         **prompts,
     )
-    server.middleware[:] = [observed(telemetry)]
+    server.middleware[:] = [_observed(telemetry)]
     return server
+
+
+def _observed(telemetry: Telemetry) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """Return a middleware that replaces the SDK's own, which reports error messages and names that a client made up."""
+
+    async def middleware(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        tool = (ctx.params or {}).get("name")
+        known = tool if ctx.method == "tools/call" and tool in TOOLS else None
+        told = {"mcp.method.name": ctx.method} | ({} if known is None else {"gen_ai.tool.name": known})
+        headers = dict(getattr(ctx.request, "headers", None) or {})
+        carried = {name: text for name, text in dict(ctx.meta or {}).items() if isinstance(text, str)}
+        name = ctx.method if known is None else f"{ctx.method} {known}"
+        with telemetry.span(name, told, headers=headers | carried) as span:
+            try:
+                result = await call_next(ctx)
+            except MCPError as error:
+                span.set_attribute("rpc.response.status_code", str(error.error.code))
+                raise
+            if isinstance(result, CallToolResult) and result.is_error:
+                telemetry.failed(span, "tool_error")
+            return result
+
+    return middleware

@@ -33,16 +33,7 @@ from memorist.serve.uploads import forget
 router = router_of("the whole")
 add_plain(router, requests.Check, requests.Checkpoint, requests.Retain, requests.Retention, requests.Sweep)
 
-STREAMING = (
-    "/v1/export",
-    "/v1/load",
-    "/v1/backup",
-    "/v1/check",
-    "/v1/reindex",
-    "/v1/purge",
-    "/v1/retention",
-    "/v1/sweep",
-)
+STREAMING = tuple(f"/v1/{each}" for each in "export load backup check reindex purge retention sweep".split())
 """The paths without a limit of the whole time."""
 LARGE = ("/v1/load",)
 """Those of them that read a body of any size, as it arrives."""
