@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from itertools import islice
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast, get_args, get_origin
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, get_args, get_origin
 
 from memorist.errors import MemoristError
 
@@ -167,12 +167,7 @@ def asynchronous(value: Any) -> Any:
 
 def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:
     """Return the blocking twin of an async function; like a twin's methods, it takes and gives twins."""
-
-    @functools.wraps(function)
-    def twin(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        given = {name: _inward(value) for name, value in kwargs.items()}
-        return cast(_T, _outward(run(functools.partial(function, *map(_inward, args), **given))))
-
+    twin = _blocking_call(function)
     twin.__doc__ = blocking_text(function.__doc__ or "")
     return twin
 
@@ -218,10 +213,10 @@ def _blocking(name: str, member: Any) -> Any:
         return member
     if name == "__aenter__":
         return functools.wraps(member)(lambda self: self)  # it is open already
-    return _blocking_method(member)
+    return _blocking_call(member)
 
 
-def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:
+def _blocking_call(function: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(function)
     hints = {each.name: (each.annotation, *get_args(each.annotation)) for each in signature.parameters.values()}
     # Where the asynchronous method takes an asynchronous iterator, the twin's caller has a plain one.
@@ -230,21 +225,21 @@ def _blocking_method(function: Callable[..., Any]) -> Callable[..., Any]:
     generating = inspect.isasyncgenfunction(function)
 
     @functools.wraps(function)
-    def method(self: Twin, /, *args: Any, **kwargs: Any) -> Any:
+    def twin(*args: Any, **kwargs: Any) -> Any:
         if lazy:  # only in this case, because the check takes a tenth of the time of a short call
-            bound = signature.bind(self._async, *args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
             for name in lazy & bound.arguments.keys():
                 items = bound.arguments[name]
                 if isinstance(items, Iterable) and not isinstance(items, AsyncIterable | list | tuple | str):
                     bound.arguments[name] = _pull(iter(items))  # the loop is not held up by reading it
-            args, kwargs = bound.args[1:], bound.kwargs
+            args, kwargs = bound.args, bound.kwargs
         given = {name: _inward(value) for name, value in kwargs.items()}
-        call = functools.partial(function, self._async, *map(_inward, args), **given)
+        call = functools.partial(function, *map(_inward, args), **given)
         if generating:
             return _iterate(call())
         return _outward(run(call) if asynchronous else call())
 
-    return method
+    return twin
 
 
 def _inward(value: Any) -> Any:

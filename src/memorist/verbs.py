@@ -10,7 +10,7 @@ from memorist.operations import requests
 from memorist.operations.answers import Context, Derived, Provenance, Receipt, ReplacementPage
 from memorist.operations.arguments import UNSET, Unset, draft_of
 from memorist.operations.calls import Call
-from memorist.operations.lines import Lines, LoadReport, header, lines_of, load_records
+from memorist.operations.lines import Lines, LoadReport, header, line_of, load_records
 from memorist.operations.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.records.origins import AuthorLike, Door, TrustRules
 from memorist.records.record import Change, Draft, Fields, Hit, Kind, Order, Page, Record
@@ -545,7 +545,7 @@ class Verbs:
             {"kind": tuple(Kind), "superseded": True, "everyone": everyone, "order": "oldest", "limit": _LINES}
         )
         async for records in pages(self.ask, asked):
-            for line in await aside(partial(lines_of, records), records):
+            for line in await aside(partial(list[str], map(line_of, records)), records):
                 yield line
 
     async def load(self, lines: Lines) -> LoadReport:

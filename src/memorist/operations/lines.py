@@ -63,11 +63,6 @@ def line_of(record: Record) -> str:
     return json.dumps(record.to_dict(), ensure_ascii=False).translate(_BREAKS)
 
 
-def lines_of(records: Iterable[Record]) -> list[str]:
-    """Return each record as one line, without its end."""
-    return [line_of(record) for record in records]
-
-
 async def read_lines(lines: Lines, report: LoadReport) -> AsyncIterator[list[tuple[int, Record]]]:
     """Yield the records of an export in batches, each with the number of its line; note bad lines in `report`.
 
