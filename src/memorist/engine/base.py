@@ -9,8 +9,6 @@ from memorist.records.origins import TrustRules
 from memorist.records.scope import Scope
 from memorist.records.times import Clock, now
 
-__all__ = ["Engine", "WrappedEngine"]
-
 T = TypeVar("T")
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import Span, TracerProvider
 
-__all__ = ["SECONDS", "Ended", "Telemetry", "TracedEngine", "Watch"]
-
 T = TypeVar("T")
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """The upper bounds of the buckets of a histogram of durations, in seconds."""

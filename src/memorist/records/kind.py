@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-__all__ = ["MEMORIES", "Kind"]
-
 
 class Kind(StrEnum):
     """What sort of memory a record is."""

@@ -10,8 +10,6 @@ from memorist.records.codec import Plain
 from memorist.records.filters import Filter, make_filter
 from memorist.records.times import parse_duration
 
-__all__ = ["FOREVER", "RetentionReport", "Rule", "RuleLike", "parse_rules"]
-
 FOREVER = "forever"
 _FIELDS = ("keep", "kind", "session", "where")
 

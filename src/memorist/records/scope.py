@@ -7,8 +7,6 @@ from typing import ClassVar, NamedTuple
 
 from memorist.errors import InvalidInputError, ScopeError
 
-__all__ = ["DEFAULT_TENANT", "INBOX_PREFIX", "SERVER_TENANT", "TRACES_PREFIX", "Reach", "Scope", "Wall", "checked_name"]
-
 DEFAULT_TENANT = "default"
 SERVER_TENANT = "memorist:server"
 """Where a server keeps what is its own, tokens included; no request gets there."""

@@ -24,8 +24,6 @@ from memorist.records.record import Kind, Record
 from memorist.records.scope import DEFAULT_TENANT, INBOX_PREFIX, SERVER_TENANT, TRACES_PREFIX, Scope
 from memorist.records.times import TimeLike, parse_expiry, parse_time
 
-__all__ = ["Grant", "Right", "Token", "Tokens", "UnauthorizedError"]
-
 _NO_TOKEN = "a token is needed: send the header `Authorization: Bearer TOKEN`"
 _WRONG_HEADER = "the header must be `Authorization: Bearer TOKEN`"
 _PROXIES = frozenset(("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"))

@@ -11,8 +11,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.errors import InvalidInputError, StoreBusyError
 
-__all__ = ["MIB", "BodyTooLargeError", "Limiter", "Limits", "OverloadedError", "RequestTimeoutError"]
-
 MIB = 1024 * 1024
 
 

@@ -16,17 +16,13 @@ class Upload(Protocol):
         """Stop the running work, and release the files."""
 
 
-_here: weakref.WeakSet[Upload] = weakref.WeakSet()
-
-
-def noted(upload: Upload) -> None:
-    """Keep track of an upload until it is removed."""
-    _here.add(upload)
+uploads: weakref.WeakSet[Upload] = weakref.WeakSet()
+"""Those that are not removed yet."""
 
 
 def forget(wall: Wall) -> None:
     """Discard all uploads that may hold data of a purged user."""
-    for upload in list(_here):
+    for upload in list(uploads):
         scope = upload.memory.scope
         if scope.tenant == wall.tenant and scope.user in (None, wall.user):
             upload.discard()

@@ -12,7 +12,7 @@ from memorist.errors import FormatError, InvalidInputError, MemoristError, Store
 from memorist.imports import ColumnsError, ImportReport, Options, Source, Survey, load, survey
 from memorist.imports.held import Held
 from memorist.memory import Memory
-from memorist.serve.uploads import noted
+from memorist.serve.uploads import uploads
 
 State: TypeAlias = Literal["looking", "waiting", "loading", "done", "gone"]
 _IDLE_SECONDS = 900
@@ -52,7 +52,7 @@ class Job:
         self._remove = weakref.finalize(self, _close, self._files)  # at the latest when this block ends
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        noted(self)
+        uploads.add(self)
         self.touch()
 
     @property

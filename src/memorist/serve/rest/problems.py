@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from memorist import errors
 from memorist.serve.auth import UnauthorizedError
-from memorist.serve.limits import BodyTooLargeError, OverloadedError, RequestTimeoutError
+from memorist.serve.limits import BodyTooLargeError, RequestTimeoutError
 from memorist.serve.observability.requests import ERROR
 from memorist.serve.quotas import TooManyError
 from memorist.serve.rest import models
@@ -37,9 +37,7 @@ STATUS: dict[type[Exception], int] = {
     errors.ConflictError: 409,
     errors.WaitingError: 202,
     errors.ClosedError: 503,
-    errors.StoreError: 500,
     errors.StoreBusyError: 503,
-    OverloadedError: 503,
     TooManyError: 429,
     RequestTimeoutError: 504,
     errors.StoreFullError: 507,
