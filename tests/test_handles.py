@@ -303,7 +303,6 @@ SAFE: Mapping[str, str] = {
     "cli/__init__.py": "/dev/null in the place of a closed stream",
     "cli/servers.py": "a file of its own in the state folder",
     "cli/hooks/run.py": "a log of its own in the state folder",
-    "cli/writing.py": "a new file",
     "adapters/llm_agents/memory_stores/lines.py": "a file that was read through `read_file` before it is written",
     "embedders/sessions.py": "a file that it has just made",
     "errors.py": "metadata of the package",
