@@ -149,9 +149,13 @@ async def _candidates(
     candidates: list[Callable[[int], Line]] = []
     told, foremost = {hit.record.id for hit in hits}, hits[:_WITH_COMPANY]
     told |= {hit.replaced.by for hit in foremost if hit.replaced}
-    parts = {hit.record.id: _part(hit, at, asked, _room(hit, tokens)) for at, hit in enumerate(foremost)}
-    marked = {id: changed[id] for id, part in parts.items() if id in changed and changed[id].name in touched(part)}
-    told |= {since.record.id for since in marked.values()}
+    marked = {
+        hit.record.id: since
+        for position, hit in enumerate(foremost)
+        if (since := changed.get(hit.record.id)) is not None
+        and since.name in touched(_part(hit, position, asked, _room(hit, tokens)))
+    }
+    told |= {each.record.id for each in marked.values()}
     for position, hit in enumerate(hits):
         id, room = hit.record.id, _room(hit, tokens)
         candidates.append(partial(_shown, hit, position, changed.get(id), asked, room, told))
