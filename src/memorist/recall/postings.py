@@ -43,7 +43,7 @@ class Run:
     def find(self, term: str) -> slice:
         """Return where in `rows` and `counts` a term is."""
         number = self.numbers.get(term)
-        return slice(0, 0) if number is None else slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return slice(0, 0) if number is None else slice(self.starts.item(number), self.starts.item(number + 1))
 
 
 class Postings:
@@ -103,6 +103,7 @@ class Postings:
         """Return how many rows hold a term."""
         count = len(self._few[term][0]) if term in self._few else 0
         for _, run in self._runs:
-            if (number := run.numbers.get(term)) is not None:
-                count += run.starts.item(number + 1) - run.starts.item(number)
+            if term in run.numbers:  # recall tries hundreds of spellings of a word, and hardly any of them occurs
+                here = run.find(term)
+                count += here.stop - here.start
         return count

@@ -79,7 +79,7 @@ _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGH
 _MOST_MILD = 20
 """The best records of a question that may ask for a state, of which it is found what replaces what."""
 _OF_ALL = np.float32(0.5)
-"""How much what others of the same make of a record counts where all of them are asked for."""
+"""What `states_around` counts where all states are asked for, of what it counts elsewhere."""
 _TIE = np.float32(1e-5)
 """Sums that differ by less are ties."""
 _MOST_WITH_TIES = 16 * MOST

@@ -37,7 +37,7 @@ EVENTS = {
     "pre_user_prompt": Event("keep", {"user_prompt": "user"}),
     "post_cascade_response": Event("keep", {"response": "assistant"}),
 }
-# The first of Claude Code's too, in the hooks that VS Code and Copilot CLI share.
+# VS Code and Copilot CLI share hooks that have these of Claude Code's events.
 EVENTS |= {f"{_COPILOT}{name}": EVENTS[name] for name in ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop")}
 
 

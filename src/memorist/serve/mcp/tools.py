@@ -390,7 +390,7 @@ class MemoryTools:
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool's arguments, its `locals()`, as those of the verb of the same names; of `limit` not too much."""
+    """Return a tool's arguments, its `locals()`, by the names of the verb's; `limit` is checked."""
     given = {name: value for name, value in arguments.items() if name != "self"}
     return given | {"limit": _few(given["limit"])} if "limit" in given else given
 
