@@ -121,7 +121,7 @@ async def recalled(
     if not wall:
         return None
     names = [name for name in index.speakers if name is not None]
-    question = read_question(text, speakers=names, now=_NOW, years=index.years())
+    question = read_question(text, speakers=names, now=_NOW, years=index.years)
     [vector] = await _EMBEDDER.embed([question.embed], Role.QUERY)
     request = Recall(query=text)
     moment = to_micros(_NOW) + 10**15

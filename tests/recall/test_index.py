@@ -76,7 +76,7 @@ def told(index: WallIndex) -> dict[str, object]:
     answers["days"] = sorted(
         (int(numbers[row]), day) for row, day in zip(marked, days.tolist(), strict=True) if index.alive[row]
     )
-    answers["years"] = list(index.years())
+    answers["years"] = list(index.years)
     for each in FILTERS:
         for moment in MOMENTS[::2]:
             answers[f"{each} {moment}"] = sorted(numbers[index.allowed(each, to_micros(moment))].tolist())

@@ -286,8 +286,9 @@ class WallIndex:
         self._living -= 1
         self._talks.in_order, self._years = False, None
 
+    @property
     def years(self) -> list[int]:
-        """Return the years that the records are of."""
+        """The years that the records are of."""
         if self._years is None:
             self._years = _years_of(self.column("at")[self.alive])
         return sorted(self._years)

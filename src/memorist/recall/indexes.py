@@ -7,9 +7,8 @@ from memorist.embedders import BatchedEmbedder
 from memorist.errors import embedder_mismatch
 from memorist.recall.index import WallIndex
 from memorist.recall.keeping import Keeper
-from memorist.recall.large import Large
 from memorist.records.scope import Wall
-from memorist.stores.base import Entries, Store
+from memorist.stores.base import Entries, Outline, Store
 from memorist.system.locks import Locks
 
 _BRIEF = 64
@@ -53,7 +52,7 @@ class Indexes:
                 self._held.pop(each, None)
                 self._generations.pop(each, None)
 
-    async def of(self, wall: Wall) -> WallIndex | Large:
+    async def of(self, wall: Wall) -> WallIndex | Outline:
         """Return the wall's index with all that was stored before this call.
 
         For a wall that is too large for an index, the statistics for asking the store are returned.
@@ -72,7 +71,7 @@ class Indexes:
         if self._generations.get(wall) != outline.generation:
             await self._check_fingerprint()
             self._generations[wall] = outline.generation
-        return Large(outline, self._embedder.dimensions)
+        return outline
 
     async def _up_to_date(self, wall: Wall) -> WallIndex:
         index, changed = self._used(wall), None

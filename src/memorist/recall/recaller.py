@@ -16,7 +16,7 @@ from memorist.recall.analysis import terms, words
 from memorist.recall.calibration import within_one
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.indexes import Indexes
-from memorist.recall.large import Large, gathered
+from memorist.recall.large import gathered
 from memorist.recall.parts import given_vector
 from memorist.recall.question import MAX_TEXT, UNREAD, Question, read_question
 from memorist.recall.rank import Ranked, Search, rank
@@ -26,7 +26,7 @@ from memorist.records.filters import Filter
 from memorist.records.record import Hit, Record, Replaced
 from memorist.records.scope import Wall
 from memorist.records.times import Clock, now, to_micros
-from memorist.stores.base import Store
+from memorist.stores.base import Outline, Store
 from memorist.system.aside import aside, is_large
 
 _INLINE_ROWS = 4096
@@ -113,7 +113,7 @@ class Recaller:
         found: list[Record] = []
         for wall in walls:
             index = await self.indexes.of(wall)
-            if isinstance(index, Large):
+            if isinstance(index, Outline):
                 return None
             read = partial(index.standing, filter, to_micros(self._clock()), wanted, limit)
             numbers = await index.alone(read)
@@ -127,7 +127,7 @@ class Recaller:
             InvalidInputError: the wall has too many records to be held whole.
         """
         index = await self.indexes.of(wall)
-        if isinstance(index, Large):
+        if isinstance(index, Outline):
             raise InvalidInputError(
                 f"this needs all records of a user in memory, and here are more than {self.indexes.largest:,}; let the "
                 "operator raise MEMORIST_LARGEST_INDEX"
@@ -148,7 +148,7 @@ class Recaller:
                 return Scale()
         return self._scale
 
-    async def _behind(self, wall: Wall, known: WallIndex | Large, asked: Search, notes: Notes | None) -> list[Hit]:
+    async def _behind(self, wall: Wall, known: WallIndex | Outline, asked: Search, notes: Notes | None) -> list[Hit]:
         """Rank behind one wall, and fetch. Records that were deleted meanwhile are left out."""
         request = asked.request
         with part(notes, "signals"):
@@ -165,15 +165,15 @@ class Recaller:
             notes.ranked += await aside(lambda: hits_of(index, wider, records, asked), records)
         return await aside(lambda: hits_of(index, best, records, asked), records)
 
-    async def _ranked(self, wall: Wall, known: WallIndex | Large, asked: Search) -> tuple[WallIndex, Ranked | None]:
+    async def _ranked(self, wall: Wall, known: WallIndex | Outline, asked: Search) -> tuple[WallIndex, Ranked | None]:
         """Return the ranked index and the result; None if the index has no rows."""
         request = asked.request
         if request.mode == "hybrid":
             scale = await self._measured(request)
             moved = request.vector is None and self._embedder.moves(asked.question.embed)
             asked = replace(asked, scale=replace(scale, moved=moved))
-        if isinstance(known, Large):
-            index, asked = await gathered(self._store, wall, known, asked)
+        if isinstance(known, Outline):
+            index, asked = await gathered(self._store, wall, known, self._embedder.dimensions, asked)
             if not index.rows:
                 return index, None
         else:  # a wall that is held whole: the store alone knows some parts
@@ -192,13 +192,13 @@ class Recaller:
         return index, ranked
 
 
-def _read(request: Recall, known: Mapping[Wall, WallIndex | Large], moment: datetime) -> Question:
+def _read(request: Recall, known: Mapping[Wall, WallIndex | Outline], moment: datetime) -> Question:
     """Read the question with the users, speakers and years behind the walls; the plain cosine needs none."""
     if request.mode == "dense":
         return UNREAD
     speakers = {name for index in known.values() for name in index.speakers if name is not None}
     users = {wall.user for wall in known if wall.user is not None}
-    years = sorted({year for index in known.values() for year in index.years()}) if request.now is None else ()
+    years = sorted({year for index in known.values() for year in index.years}) if request.now is None else ()
     asked_at = cast(datetime, request.now or moment)  # requests hold times as datetimes
     return read_question(request.query[:MAX_TEXT], speakers=speakers, users=users, now=asked_at, years=years)
 
