@@ -92,7 +92,7 @@ def test_following_is_like_reading_anew(steps: list[tuple[list[Entry], set[int]]
     for term in ("tea", "milk", "sugar", "none"):
         counts = []
         for index in (follower, reader):
-            rows, times = index.postings(term)
+            rows, times = index.posted().of(term)
             numbers = index.column("number")
             counts.append(
                 {int(numbers[row]): n for row, n in zip(rows, times.tolist(), strict=True) if index.alive[row]}
@@ -134,7 +134,7 @@ def test_rows_of_numbers() -> None:
     assert index.rows_of([7, 8, np.int64(7)]).tolist() == [0, 0]  # type: ignore[list-item]
     assert index.rows_of([]).tolist() == []
     assert index.terms(0) == "tea"
-    assert (index.holders("tea"), index.holders("coffee")) == (1, 0)
+    assert (index.posted().holders("tea"), index.posted().holders("coffee")) == (1, 0)
     assert (index.generation, index.epoch) == ("g", 1)
     before = index.nbytes
     index.update(Entries("g", 2, [entry._replace(number=n) for n in range(8, 2000)], []))

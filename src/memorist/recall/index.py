@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.recall.forms import Vocabulary
 from memorist.recall.marks import COLUMNS, STANDING, days_in
 from memorist.recall.postings import Postings, Run
 from memorist.recall.segments import Segment
@@ -78,7 +77,8 @@ class WallIndex:
         self.changed: set[int] = set()
         self._ordered = 0
         self._row_of: dict[int, int] = {}
-        self._living = 0
+        self.living = 0
+        """How many records there are."""
         self._terms: list[str] | None = []
         self._postings: Postings | None = Postings()
         self._days_of: dict[int, tuple[int, ...]] = {}
@@ -160,14 +160,9 @@ class WallIndex:
         self.generation, self.epoch = changed.generation, changed.epoch
 
     @property
-    def living(self) -> int:
-        """How many records there are."""
-        return self._living
-
-    @property
     def mostly_dead(self) -> bool:
         """Whether it would be worth reading everything anew."""
-        return self.rows > 1024 and self._living < self.rows / 2
+        return self.rows > 1024 and self.living < self.rows / 2
 
     def _revise(self, row: int, entry: Entry) -> None:
         """Apply a change to a record that is in the index."""
@@ -191,7 +186,7 @@ class WallIndex:
             return
         first, self.rows = self.rows, self.rows + len(entries)
         self._grow(first)
-        self._living += len(entries)
+        self.living += len(entries)
         self._fill(slice(first, self.rows), entries)
         self._list(first)
         self.vectors.extend([entry.vector for entry in entries])
@@ -273,8 +268,8 @@ class WallIndex:
         """The analysed texts that the next question by words adds to the postings."""
         return () if self._postings is None or self._terms is None else self._terms[self._postings.rows :]
 
-    def _posted(self) -> Postings:
-        """Return the postings of all rows; those that came since the last call are added first."""
+    def posted(self) -> Postings:
+        """Return the postings of all rows, dead ones included; those that came since the last call are added first."""
         if self._postings is None or self._terms is None:
             return Postings()
         if self._postings.rows < len(self._terms):
@@ -283,7 +278,7 @@ class WallIndex:
 
     def _kill(self, row: int) -> None:
         self._columns["alive"][row] = False
-        self._living -= 1
+        self.living -= 1
         self._talks.in_order, self._years = False, None
 
     @property
@@ -308,19 +303,6 @@ class WallIndex:
         """Return a row's analysed terms; "" where they are left to the store."""
         terms = self._terms  # another thread may drop the postings meanwhile
         return "" if terms is None else terms[row]
-
-    def postings(self, term: str) -> tuple[Rows, Floats]:
-        """Return the rows that hold a term, dead ones included, and how often each does."""
-        return self._posted().of(term)
-
-    @property
-    def holders(self) -> Callable[[str], int]:
-        """A function that returns how many rows hold a term, dead ones included."""
-        return self._posted().holders
-
-    def vocabulary(self) -> Vocabulary:
-        """Return the terms of all rows, dead ones included."""
-        return self._posted().vocabulary
 
     def rows_of(self, numbers: Iterable[int]) -> Rows:
         """Return the rows of those numbers that are here."""
@@ -381,25 +363,17 @@ class WallIndex:
             known = list(codes)
             names[column] = [known[code] for code in used.tolist() if code >= 0]
             columns[column] = (columns[column] - (len(used) - len(names[column]))).astype(np.int32)
-        days = [(offset, day) for offset, row in enumerate(rows.tolist()) for day in self._days_of.get(row, ())]
+        pairs = [(offset, day) for offset, row in enumerate(rows.tolist()) for day in self._days_of.get(row, ())]
+        days = np.array(pairs, np.int64).reshape(-1, 2).T
         texts = None if self._terms is None else [self._terms[row] for row in rows.tolist()]
-        vectors, scales, residual = self.vectors.held(rows)
-        return Segment(
-            columns,
-            names,
-            np.array(days, np.int64).reshape(-1, 2).T,
-            vectors,
-            scales,
-            residual,
-            texts,
-            None if texts is None else Run.of(texts),
-        )
+        run = None if texts is None else Run.of(texts)
+        return Segment(columns, names, days, *self.vectors.held(rows), texts, run)
 
     def restore(self, segment: Segment) -> None:
         """Add the rows of a segment, as if their entries had come."""
         first, self.rows = self.rows, self.rows + segment.rows
         self._grow(first)
-        self._living += segment.rows
+        self.living += segment.rows
         rows = slice(first, self.rows)
         for name, column in segment.columns.items():
             self._columns[name][rows] = column
@@ -417,7 +391,7 @@ class WallIndex:
         if self._terms is None or self._postings is None or segment.texts is None or segment.run is None:
             self._terms = self._postings = None
             return
-        self._posted()
+        self.posted()
         self._terms += segment.texts
         self._postings.append(segment.run, segment.rows)
         if self.rows > BLOCK_ROWS:

@@ -238,9 +238,10 @@ def _by_words(index: WallIndex, asked: Search) -> WordScores:
     question, terms, pairs = asked.question, list(asked.question.terms), asked.question.pairs
     if asked.known is not None:
         return score_words(index, terms, pairs, asked.known)
-    terms += (term for term in question.former if index.holders(term))
+    holders = index.posted().holders
+    terms += (term for term in question.former if holders(term))
     forms = _forms(index, question, terms)
-    mended = respelled((term for term in terms if term not in forms), index.holders)
+    mended = respelled((term for term in terms if term not in forms), holders)
     terms = [mended.get(term, term) for term in terms]
     pairs = [(mended.get(first, first), mended.get(second, second)) for first, second in pairs]
     return score_words(index, terms, pairs, forms=forms)
@@ -253,8 +254,8 @@ def _forms(index: WallIndex, question: Question, terms: Sequence[str]) -> Mappin
         return {}
     if not tables:
         tables = [language(code) for code in CODES]
-        terms = [term for term in terms if not index.holders(term)]
-    return forms_of(terms, index.vocabulary(), tables) if terms else {}
+        terms = [term for term in terms if not index.posted().holders(term)]
+    return forms_of(terms, index.posted().vocabulary, tables) if terms else {}
 
 
 def _foremost(total: Floats, most: int = MOST) -> Rows:

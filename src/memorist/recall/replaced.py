@@ -182,7 +182,7 @@ def _shared(index: WallIndex, rows: Rows, seeds: Rows, passed: Set[str]) -> tupl
     said = [set(index.terms(row).split()[:_WORDS]) for row in rows.tolist()]
     held = Counter(chain.from_iterable(said))
     numbers = {word for word in held if word[0].isdigit()}
-    size, holders = math.log(index.living + _USUAL), index.holders
+    size, holders = math.log(index.living + _USUAL), index.posted().holders
     most = math.exp((1 - RARE) * size)
     spoken = set().union(*(said[seed] for seed in seeds.tolist())) - passed
     several = [word for word in spoken if held[word] > 1]

@@ -43,15 +43,11 @@ class VectorTable:
         self._spill = None if folder is None else Spill(folder)
         self.rows = 0
         self._exact: NDArray[np.float32] = np.zeros((256, dimensions), np.float32)
-        self._coded = False
+        self.exact = True
+        """Whether the vectors are held whole."""
         self._codes: list[NDArray[np.int8]] = []
         self._scales: list[NDArray[np.float32]] = []
         self._residual = 0.0
-
-    @property
-    def exact(self) -> bool:
-        """Whether the vectors are held whole."""
-        return not self._coded
 
     @property
     def nbytes(self) -> int:
@@ -96,7 +92,7 @@ class VectorTable:
 
     def _begin_coding(self, rows: int) -> None:
         whole, self._exact = self._exact[:rows], np.zeros((0, self.dimensions), np.float32)
-        self._coded = True
+        self.exact = False
         self._encode(0, whole)
 
     def held(self, rows: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.float32] | None, float]:

@@ -90,8 +90,8 @@ def score_words(
 def _postings(index: WallIndex, term: str, forms: Mapping[str, Sequence[str]]) -> tuple[Rows, Floats]:
     """Return the rows that hold a term or one of its forms, each once, and how often."""
     if term not in forms:
-        return index.postings(term)
-    each = [index.postings(form) for form in (term, *forms[term])]
+        return index.posted().of(term)
+    each = [index.posted().of(form) for form in (term, *forms[term])]
     rows, places = np.unique(np.concatenate([rows for rows, _ in each]), return_inverse=True)
     return rows, np.bincount(places, np.concatenate([times for _, times in each]), len(rows)).astype(np.float32)
 
