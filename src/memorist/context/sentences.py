@@ -43,7 +43,8 @@ class QuestionTerms:
 
     def shares(self, text: str) -> int:
         """Return how many of the question's terms a text has."""
-        return _shared(text, self.terms)
+        found = map(_term, words_in(text.lower())) if text.isascii() else terms(text)
+        return len(self.terms.intersection(found))
 
 
 def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False) -> str:
@@ -59,7 +60,7 @@ def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False
         [len(words_in(each)) for each in sentences],
         [each.pattern("manners") for each in tables_of(text)],
     )
-    shares = [_shared(each, asked.terms) for each in sentences]
+    shares = [asked.shares(each) for each in sentences]
 
     def is_manners(sentence: str) -> bool:
         given = plain(sentence)
@@ -93,13 +94,6 @@ def _sentences(text: str) -> list[str]:
             start = end.end()
         found.append(rest[start:])
     return [" ".join(each.split()) for each in found if each]
-
-
-def _shared(text: str, asked: frozenset[str]) -> int:
-    """Return how many of the terms asked for a text has."""
-    if text.isascii():
-        return len(asked.intersection(map(_term, words_in(text.lower()))))
-    return len(asked.intersection(terms(text)))
 
 
 @lru_cache(maxsize=1 << 16)
