@@ -1,6 +1,7 @@
 """A bus inside one process: for tests, notebooks and agents that live together."""
 
 import asyncio
+import re
 from contextlib import suppress
 
 from memorist.bus.base import Bus, Handler, Subscription, deliver
@@ -36,7 +37,7 @@ class LocalBus(Bus):
         self._check_open()
         data = envelope.to_json()
         for subscription in self._subscriptions:
-            if subscription.takes(envelope.subject):
+            if subscription.pattern.fullmatch(envelope.subject):
                 subscription.queue.put_nowait(data)
 
     async def subscribe(self, subject: str, handler: Handler) -> Subscription:
@@ -59,7 +60,8 @@ class LocalBus(Bus):
 class _LocalSubscription:
     def __init__(self, subject: str, handler: Handler, among: "list[_LocalSubscription]") -> None:
         self.subject = subject
-        self._words = subject.split(".")
+        self.pattern = re.compile(re.escape(subject).replace(r"\*", r"[^.]+").replace(">", ".+"), re.DOTALL)
+        """Matches the subjects whose messages it takes."""
         self._handler = handler
         self._among = among
         self._unhandled = 0
@@ -70,15 +72,6 @@ class _LocalSubscription:
     def busy(self) -> bool:
         """Return whether a message waits or is being handled."""
         return not self.queue.empty() or self._unhandled > 0
-
-    def takes(self, subject: str) -> bool:
-        words = subject.split(".")
-        if self._words[-1] == ">":
-            if len(words) < len(self._words):
-                return False
-        elif len(words) != len(self._words):
-            return False
-        return all(own in ("*", ">", word) for own, word in zip(self._words, words, strict=False))
 
     async def cancel(self) -> None:
         if self in self._among:
