@@ -113,14 +113,12 @@ class ChromaIndex(Index):
 
     def walls(self) -> dict[str, int]:
         with self._using():
-            collection = self._points()
-            tokens = self._positions().get(include=[])["ids"]
-            return {wall: 0 if collection is None else _count(collection, wall) for wall in tokens}
+            return {wall: self.count(wall) for wall in self._positions().get(include=[])["ids"]}
 
     def count(self, wall: str) -> int:
         with self._using():
             collection = self._points()
-            return 0 if collection is None else _count(collection, wall)
+            return 0 if collection is None else len(collection.get(where={"wall": wall}, include=[])["ids"])
 
     def purge(self, wall: str) -> None:
         with self._using():
@@ -128,7 +126,3 @@ class ChromaIndex(Index):
             if collection is not None:
                 collection.delete(where={"wall": wall})
             self._positions().delete(ids=[wall])
-
-
-def _count(collection: Any, wall: str) -> int:
-    return len(collection.get(where={"wall": wall}, include=[])["ids"])
