@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,22 +11,18 @@ from memorist.system.places import expanded
 from memorist.system.platforms import replace, sync, sync_folder
 
 
-@contextmanager
-def replacing(target: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
+def replacing(target: Path, mode: int = 0o600) -> AbstractContextManager[BinaryIO]:
     """Yield a file that takes the place of `target`, with these rights, once the block ends without an error."""
-    with _written(target, mode, replace) as stream:
-        yield stream
+    return _written(target, mode, replace)
 
 
-@contextmanager
-def creating(target: Path) -> Iterator[BinaryIO]:
+def creating(target: Path) -> AbstractContextManager[BinaryIO]:
     """Yield a file that becomes `target`, readable by its owner alone, once the block ends without an error.
 
     Raises:
         FileExistsError: another was there first, which stays.
     """
-    with _written(target, 0o600, _named) as stream:
-        yield stream
+    return _written(target, 0o600, _named)
 
 
 @contextmanager

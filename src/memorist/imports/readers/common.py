@@ -5,7 +5,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Concatenate, ParamSpec
 
 from memorist.errors import FormatError, InvalidInputError
@@ -142,8 +142,7 @@ def text_field(fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return json.dumps(fields, ensure_ascii=False), {}
 
 
-@contextmanager
-def database(part: Part) -> Iterator[sqlite3.Connection]:
+def database(part: Part) -> AbstractContextManager[sqlite3.Connection]:
     """Open another program's SQLite file for reading its tables; see `foreign`.
 
     Raises:
@@ -151,8 +150,7 @@ def database(part: Part) -> Iterator[sqlite3.Connection]:
     """
     if (place := part.database) is None:
         raise FormatError("a database in a zip cannot be read; unpack it first")
-    with foreign(place) as connection:
-        yield connection
+    return foreign(place)
 
 
 def tables(part: Part) -> frozenset[str]:
