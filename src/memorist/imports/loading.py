@@ -19,7 +19,7 @@ from memorist.imports.readers.common import digest
 from memorist.imports.sources import Part, Source
 from memorist.imports.storing import Embed, scoped_to, store_in_turn, store_new
 from memorist.imports.surveying import find, moment_of, read_found, survey
-from memorist.imports.undoing import NAME, make_import_id, marked
+from memorist.imports.undoing import NAME, make_import_id
 from memorist.kinds.conversation import message_id
 from memorist.operations.lines import LoadReport, load_records
 from memorist.records.content import whole_text
@@ -154,7 +154,7 @@ async def _load_export(
 
     def restore(records: list[Record]) -> Awaitable[LoadReport]:
         return memory.restore(
-            [each if id is None else replace(each, payload=marked(each.payload, id)) for each in records]
+            [each if id is None else replace(each, payload={**each.payload, NAME: id}) for each in records]
         )
 
     with own.lines(part) as lines:
@@ -244,7 +244,7 @@ class _Desk:
             about = (None if moment is None else iso(moment), role, item.speaker)
             payload["imported"] = digest(item.content, item.cue)[:16] + digest(*about)[:16]
         if self._import is not None:
-            payload = marked(payload, self._import)
+            payload[NAME] = self._import
         draft = Draft(
             content=whole_text(item.content),
             kind=item.kind,

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memorist.errors import NotFoundError
 from memorist.records.kind import Kind
@@ -43,11 +43,6 @@ class Import:
 def make_import_id(now: datetime) -> str:
     """Return the id of an import that begins now."""
     return f"{now:{_TIME}}-{make_id()[:6]}"
-
-
-def marked(payload: Mapping[str, Any], id: str) -> dict[str, Any]:
-    """Return the payload of a record that an import adds."""
-    return {**payload, NAME: id}
 
 
 async def imports(memory: Memory, id: str | None = None) -> list[Import]:
