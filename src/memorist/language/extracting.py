@@ -31,7 +31,7 @@ from memorist.records.times import TimeLike, now, parse_time
 
 BATCH = 20
 """The most messages in one call."""
-BATCH_CHARACTERS = 12_000
+_BATCH_CHARACTERS = 12_000
 """The most characters in one call, unless a single message is longer."""
 
 _FORM = object_of(facts=list_of(statement=TEXT, date=TEXT, message=WHOLE))
@@ -122,14 +122,12 @@ def dated(messages: Sequence[Message], moment: TimeLike | None) -> list[Message]
     return [each if each.happened_at is not None else replace(each, happened_at=then) for each in messages]
 
 
-def batches_of(
-    messages: Sequence[Message], count: int = BATCH, characters: int = BATCH_CHARACTERS
-) -> Iterator[list[Message]]:
-    """Yield messages in batches, in order."""
+def batches_of(messages: Sequence[Message], count: int = BATCH) -> Iterator[list[Message]]:
+    """Yield messages in batches of at most `count`, in order."""
     batch: list[Message] = []
     length = 0
     for message in messages:
-        if batch and (len(batch) == count or length + len(message.content) > characters):
+        if batch and (len(batch) == count or length + len(message.content) > _BATCH_CHARACTERS):
             yield batch
             batch, length = [], 0
         batch.append(message)

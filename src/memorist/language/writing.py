@@ -8,7 +8,7 @@ from typing import Any
 from memorist.errors import InvalidInputError
 from memorist.framing.frame import without_recalled
 from memorist.kinds import Episode, Message, estimate_tokens
-from memorist.language.extracting import BATCH_CHARACTERS, batches_of
+from memorist.language.extracting import batches_of
 from memorist.language.models import NO_USAGE, ChatModel, ChatModelSpec, Usage
 from memorist.language.prompting import Prompts
 from memorist.language.steps import (
@@ -144,7 +144,7 @@ async def summarize(
     text, problem, usage = previous, None, NO_USAGE
     async with opened(model) as chat:
         asked: ChatModel | Problem = chat
-        for batch in batches_of(old, len(old), BATCH_CHARACTERS):
+        for batch in batches_of(old, len(old)):
             made = await ask_texts(
                 "Summarising", asked, "summary", {"words": words, "summary": text, "messages": shown(batch)}, _SUMMARY,
                 prompts, read=lambda found: [found["summary"].strip()], sources=[each.content for each in batch],
