@@ -85,7 +85,8 @@ def date_in(text: str) -> datetime | None:
     Raises:
         ValueError: no calendar has that day.
     """
-    for code in _codes(text):
+    # Programs write dates in English; others may have the name of a month that no other word tells the language of.
+    for code in dict.fromkeys((*(each.code for each in tables_of(text)), "en", *languages_with(text))):
         of = grammar(code)
         for rule in of.dates[0]:
             match = rule.pattern.fullmatch(plain(text)) if rule.kind == "date" and not rule.unit else None
@@ -101,12 +102,6 @@ def weekday_in(text: str) -> tuple[int | None, str]:
             text = f"{text[: named[1]]} {text[named[2] :]}"
             return named[0], " ".join(text.split()).strip(_BESIDE_WEEKDAY)
     return None, " ".join(text.split()).strip(_BESIDE_WEEKDAY)
-
-
-def _codes(text: str) -> dict[str, None]:
-    """Return the languages of a date: those that it may be in, English, in which programs write them, and others that
-    have its month."""
-    return dict.fromkeys((*(each.code for each in tables_of(text)), "en", *languages_with(text)))
 
 
 def _meant(of: Grammar, rule: Rule, match: re.Match[str], now: datetime, years: Sequence[int]) -> Iterator[Span]:
