@@ -58,20 +58,8 @@ class Hold:
         self.release()
 
 
-def check_free(path: str | os.PathLike[str]) -> None:
-    """Check that a file does not belong to a database that is open in this process; links are followed.
-
-    Raises:
-        OSError: it does, or it does not exist.
-    """
-    found = os.stat(path)
-    with _lock:
-        if _is_held(found):
-            raise OSError(errno.EBUSY, "it belongs to a database that is open in this process", os.fspath(path))
-
-
 def open_file(path: str | os.PathLike[str], flags: int = 0) -> io.BufferedReader:
-    """Open a file for reading bytes, unless it belongs to a database that is open in this process.
+    """Open a file for reading bytes, unless it belongs to a database that is open in this process; links are followed.
 
     Args:
         path: the file.
@@ -80,7 +68,10 @@ def open_file(path: str | os.PathLike[str], flags: int = 0) -> io.BufferedReader
     Raises:
         OSError: it does, or it cannot be opened.
     """
-    check_free(path)
+    found = os.stat(path)
+    with _lock:
+        if _is_held(found):
+            raise OSError(errno.EBUSY, "it belongs to a database that is open in this process", os.fspath(path))
     return io.BufferedReader(_File(path, flags))
 
 
