@@ -83,6 +83,7 @@ class Source:
             self.parts = self._found(expanded(path)) if held is None else self._in_hand(held)
         except OSError as error:
             raise InvalidInputError(f"cannot read {self.name}: {error.strerror or error}") from error
+        self._by_name = {part.name: part for part in self.parts}
 
     def __enter__(self) -> Source:
         return self
@@ -114,10 +115,6 @@ class Source:
         if name not in self._kept:
             self._kept[name] = make()
         return cast(_T, self._kept[name])
-
-    @cached_property
-    def _by_name(self) -> dict[str, Part]:
-        return {part.name: part for part in self.parts}
 
     def _found(self, place: Path) -> list[Part]:
         if place.is_dir():
