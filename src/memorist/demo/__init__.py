@@ -51,10 +51,8 @@ class DemoAnswer:
     @property
     def rank(self) -> int | None:
         """At which place, from 1, the right message is; None if it was not found."""
-        for rank, hit in enumerate(self.hits, start=1):
-            if hit.record.id.endswith(self.question.expected):
-                return rank
-        return None
+        ids = enumerate((hit.record.id for hit in self.hits), start=1)
+        return next((rank for rank, id in ids if id.endswith(self.question.expected)), None)
 
 
 @dataclass(frozen=True, slots=True)
