@@ -115,11 +115,13 @@ def _meant(of: Grammar, rule: Rule, match: re.Match[str], now: datetime, years: 
         case "date":
             for start in _days(of, match, now, years):
                 yield calendar.days(start)
-        case "month" | "season" as grain:
-            month = _month(of, match) if grain == "month" else int(_meaning(of, "season", match))
-            told = _year(match)
+        case "month" | "season" | "month of year" | "season of year":
+            is_month = rule.kind.startswith("month")
+            month = _month(of, match) if is_month else int(_meaning(of, "season", match))
+            told = _year(match) if rule.step is None else now.year + step
             for year in _years(month, 1, now, years) if told is None else (told,):
-                yield calendar.months(datetime(year, month, 1, tzinfo=UTC), 1 if grain == "month" else 3, grain)
+                start = datetime(year, month, 1, tzinfo=UTC)
+                yield calendar.months(start, 1, "month") if is_month else calendar.months(start, 3, "season")
         case "year":
             yield calendar.months(datetime(_year(match) or 0, 1, 1, tzinfo=UTC), 12, "year")
         case "counted":
@@ -129,11 +131,6 @@ def _meant(of: Grammar, rule: Rule, match: re.Match[str], now: datetime, years: 
             yield calendar.until_now(now, *_count(of, match))
         case "weekday in week":
             yield calendar.day_of_week(now, step, int(_meaning(of, "weekday", match)))
-        case "month of year":
-            yield calendar.months(datetime(now.year + step, _month(of, match), 1, tzinfo=UTC), 1, "month")
-        case "season of year":
-            month = int(_meaning(of, "season", match))
-            yield calendar.months(datetime(now.year + step, month, 1, tzinfo=UTC), 3, "season")
         case "on":  # it may be the next one as well, but people mostly tell of the past
             yield calendar.period(now, -1, _period(of, match))
         case _:
