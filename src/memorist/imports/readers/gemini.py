@@ -31,9 +31,7 @@ _ZONE = re.compile(r"\s(?!UTC|GMT|AM|PM)[A-Z]{2,5}$")
 def recognise(part: Part) -> bool:
     """Whether a file is a list of activities of Gemini's."""
     of_gemini = any(name in part.beginning for name in _PRODUCTS)
-    if {"header", "title", "time"} <= part.keys:
-        return of_gemini
-    return of_gemini and 'class="outer-cell' in part.beginning
+    return of_gemini and ({"header", "title", "time"} <= part.keys or 'class="outer-cell' in part.beginning)
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:

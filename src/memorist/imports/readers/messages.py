@@ -13,9 +13,8 @@ _TIMES = ("timestamp", "created_at", "create_time", "created", "time")
 
 def recognise(part: Part) -> bool:
     """Whether a JSON file holds messages with a role and a content."""
-    if {"role", "content"} <= part.keys:
-        return True
-    return "messages" in part.keys and '"role"' in part.beginning and '"content"' in part.beginning
+    listed = "messages" in part.keys and '"role"' in part.beginning and '"content"' in part.beginning
+    return listed or {"role", "content"} <= part.keys
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:

@@ -17,9 +17,8 @@ def recognise(part: Part) -> bool:
     """Whether a file holds a chat of Telegram's with its messages, or an account's chats."""
     if part.json[0] != "{":
         return False
-    one = {"name", "type", "id", "messages"} <= part.keys or {"type", "id", "messages"} <= part.keys
     return (
-        (one and '"date_unixtime"' in part.beginning)
+        ({"type", "id", "messages"} <= part.keys and '"date_unixtime"' in part.beginning)
         or {"about", "personal_information"} <= part.keys
         or ("chats" in part.keys and '"list"' in part.beginning and '"messages"' in part.beginning)
     )
