@@ -90,8 +90,7 @@ def _parts(token: str) -> list[str]:
     if "'" in bare:
         head, _, tail = bare.partition("'")
         bare = head if tail.lower() in {"s", "d", "ll", "ve", "re", "m"} else bare.replace("'", "")
-    humps = _CAMEL.split(bare) if not (bare.islower() or bare.isupper()) else [bare]
-    return humps if len(humps) > 1 else [bare]
+    return [bare] if bare.islower() or bare.isupper() else _CAMEL.split(bare)
 
 
 def words(text: str) -> list[str]:

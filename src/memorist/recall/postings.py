@@ -1,6 +1,7 @@
 """Which rows hold a term, and how often."""
 
 from array import array
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -67,9 +68,7 @@ class Postings:
             self.append(Run.of(texts), len(texts))
             return
         for row, text in enumerate(texts, self.rows):
-            counts: dict[str, int] = {}
-            for term in text.split():
-                counts[term] = counts.get(term, 0) + 1
+            counts = Counter(text.split())
             for term, count in counts.items():
                 rows, times = self._few.setdefault(term, (array("i"), array("i")))
                 rows.append(row)
