@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.languages import CODES, Phrases, language, plain, tables_of
+from memorist.languages import CODES, Phrases, language, languages_of, plain, tables_of
 from memorist.languages.grammar import grammar
 from memorist.languages.phrases import phrases
 
@@ -223,6 +223,11 @@ def test_a_text_says_what_its_table_tells(code: str, what: Phrases, text: str) -
 @pytest.mark.parametrize(("code", "text"), [(code, text) for code, known in SAYINGS.items() for text in known.values()])
 def test_a_short_text_is_known_by_its_language(code: str, text: str) -> None:
     assert code in [each.code for each in tables_of(text)]
+
+
+@pytest.mark.parametrize("text", ["¿Compramos la casa?", "¿Sigo con Pedro?", "¡Por fin!"])
+def test_a_mark_of_spanish_tells_it(text: str) -> None:
+    assert languages_of(text)[0] == "es"
 
 
 def test_every_table_has_its_examples() -> None:

@@ -45,6 +45,8 @@ _OTHER_LETTER = regex(r"[^\W\d_a-zA-Z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
 _LATIN_LETTER = regex(r"[a-zA-Z\u00c0-\u024f\u1e00-\u1eff\uff21-\uff5a]")
 _CODE = regex(r"[\\/_={}<>|$#@`]|\w\(|\w[.:]\w")
 _IDEOGRAPH = regex(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_SPANISH = "¿¡"
+"""Marks of Spanish, which its shortest questions begin with."""
 _SENTENCE = 4
 """So many words make a sentence, and an English one has one that tells it."""
 _EVIDENT = 0.3
@@ -69,11 +71,11 @@ def languages_of(text: str) -> tuple[str, ...]:
     language need not have a table.
     """
     text = text[:_READ]
+    found = dict.fromkeys(("es",) if any(mark in text for mark in _SPANISH) else ())
     if text.isascii() or not any(letter > "\x7f" and letter.isalpha() for letter in set(text)):
-        return tuple(_by_words(text, "Latin", plainly=True))
+        return tuple(found | dict.fromkeys(_by_words(text, "Latin", plainly=True)))
     scripts = _scripts(text)
     total = sum(scripts.values())
-    found: dict[str, None] = {}
     for script, count in scripts.items():
         if script == "Han":
             if "ja" not in scripts:
