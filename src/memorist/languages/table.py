@@ -14,6 +14,7 @@ from memorist.system.regex import regex
 
 Phrases: TypeAlias = Literal[
     "first_person",
+    "own",
     "who",
     "when",
     "where",
@@ -43,9 +44,10 @@ Phrases: TypeAlias = Literal[
     "event",
 ]
 """The lists of a table. docs/languages.md says what each holds."""
-OPTIONAL = frozenset(("question_end", "is", "did", "was", "lasted", "whether", "corrects", "no_state", "event"))
-"""Lists that a table may leave out: a question's end, which most languages write as a mark, and those that tell a
-question for a state, without which only "now" and "before" do, and a correction."""
+OPTIONAL = frozenset(("question_end", "own", "is", "did", "was", "lasted", "whether", "corrects", "no_state", "event"))
+"""Lists that a table may leave out: a question's end, which most languages write as a mark; what stands for "I" where
+that word is dropped; a correction; and those that tell a question for a state, without which only "now" and "before"
+do."""
 
 _FOLDER = Path(__file__).with_name("tables")
 CODES = tuple("en de fr es pt it nl pl ru uk tr ar fa hi zh ja ko vi th id".split())

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from memorist.languages import Language, Phrases, languages_of, plain, said, tables_of
 from memorist.languages.calendar import Span
 from memorist.languages.phrases import phrases, spans
-from memorist.languages.sentences import asks, length_of
+from memorist.languages.sentences import asks, length_of, unspaced
 from memorist.languages.table import words_of
 from memorist.recall.analysis import asked_terms, former_terms, terms
 from memorist.recall.names import named_in, own_names_in
@@ -25,6 +25,8 @@ MAX_TEXT = 4000
 _LONGEST, _LONGEST_PHRASE, _LEAST = 25, 7, 3
 """The most words of a question for a state, as a longer one is a task; and of words that only name what is sought; the
 fewest of a question without its time."""
+_LETTERS = 3
+"""Where no space parts them, so many letters count as a word."""
 _SAID = (".", "!", "。", "！", "।")
 """What ends a statement."""
 _ASKING: Sequence[Phrases] = ("who", "when", "where", "how_many", "whether")
@@ -114,7 +116,8 @@ def read_question(
         text = _in_first_person(text, {s for user in users for s in own_names_in(text, user)} - spoken, tables)
     gone = {t for s in spoken for t in terms(s)}
     asked = [t for t in asked_terms(text) if t not in gone]
-    first_person, present, pointed = said("first_person", text), said("now", text), tuple(spans(text, now, years))
+    first_person = said("first_person", text) or said("own", text)
+    present, pointed = said("now", text), tuple(spans(text, now, years))
     phrase = not (asks(text, tables) or any(said(what, text) for what in _ASKING))
     state, until = _state_sought(text, pointed) if phrase else _state(text, first_person, present, pointed, now)
     mild = state is not None and (phrase or not (first_person or present))
@@ -159,7 +162,7 @@ def _state(
     Who asks in the present tense about himself, or says "now", asks for what holds now; "was I …" with a time, or "did
     I …" with a month, for what held then; "which cars have I had", for all.
     """
-    if length_of(text) > _LONGEST or said("no_state", text):
+    if _is_longer(text, _LONGEST) or said("no_state", text):
         return None, None
     several, whether = said("several", text), said("whether", text)
     counted = several and said("how_many", text)
@@ -180,11 +183,15 @@ def _state(
 
 def _state_sought(text: str, pointed: Sequence[Span]) -> tuple[State | None, float | None]:
     """Return the same of words that only name what is sought, as programs search: "door code", "address in May"."""
-    if length_of(text) > _LONGEST_PHRASE or text.rstrip().endswith(_SAID) or said("no_state", text):
+    if _is_longer(text, _LONGEST_PHRASE) or text.rstrip().endswith(_SAID) or said("no_state", text):
         return None, None
     if pointed:
         return "then", max(span.end for span in pointed)
     return "all" if said("several", text) else "before" if said("before", text) else "now", None
+
+
+def _is_longer(text: str, words: int) -> bool:
+    return length_of(text) > (_LETTERS * words if unspaced(text) else words)
 
 
 def _is_long(span: Span) -> bool:
