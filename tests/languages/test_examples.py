@@ -230,6 +230,36 @@ def test_a_mark_of_spanish_tells_it(text: str) -> None:
     assert languages_of(text)[0] == "es"
 
 
+@pytest.mark.parametrize(
+    ("code", "corrected", "told"),
+    [
+        ("en", "Sorry, it's the 14th", "The concert is on the 14th"),
+        ("de", "Ich habe mich vertan, es ist der 14.", "Das Konzert ist am 14."),
+        ("fr", "Je me suis trompée, c'est le 14", "Le concert est le 14"),
+        ("es", "Me equivoqué, es el 14", "El concierto es el 14"),
+        ("pt", "Me enganei, é dia 14", "O show é dia 14"),
+        ("it", "Mi sono sbagliata, è il 14", "Il concerto è il 14"),
+        ("nl", "Ik heb me vergist, het is de 14e", "Het concert is de 14e"),
+        ("pl", "Pomyliłam się, to czternasty", "Koncert jest czternastego"),
+        ("ru", "Я ошиблась, это четырнадцатое", "Концерт четырнадцатого"),
+        ("uk", "Я помилилася, це чотирнадцяте", "Концерт чотирнадцятого"),
+        ("tr", "Pardon, yanlış söyledim, ayın on dördü", "Konser ayın on dördünde"),
+        ("ar", "لا، قصدي يوم 14", "الحفلة يوم 14"),
+        ("fa", "ببخشید، اشتباه گفتم، چهاردهم است", "کنسرت چهاردهم است"),
+        ("hi", "माफ़ करना, मैंने गलत बताया, चौदह तारीख है", "कॉन्सर्ट चौदह तारीख को है"),
+        ("zh", "我刚才说错了，是十四号", "音乐会是十四号"),
+        ("ja", "ごめん、間違えた、14日です", "コンサートは14日です"),
+        ("ko", "미안, 내가 잘못 말했어, 14일이야", "콘서트는 14일이야"),
+        ("vi", "Xin lỗi, tôi nói nhầm, là ngày 14", "Buổi hòa nhạc là ngày 14"),
+        ("th", "ขอโทษ พูดผิด วันที่ 14", "คอนเสิร์ตวันที่ 14"),
+        ("id", "Maaf, aku salah bilang, tanggal 14", "Konsernya tanggal 14"),
+    ],
+)  # fmt: skip
+def test_a_correction_is_known_in_every_language(code: str, corrected: str, told: str) -> None:
+    assert language(code).says("corrects", plain(corrected))
+    assert not language(code).says("corrects", plain(told))
+
+
 def test_every_table_has_its_examples() -> None:
     assert tuple(TIMES) == tuple(SAYINGS) == CODES
 
