@@ -249,14 +249,17 @@ async def test_a_file_that_is_being_read_when_the_store_is_opened_is_closed_afte
     async with open_memory(path):
         pass
     before = handles_on(path)
-    for _ in range(2):
-        stream = open_file(path)
-        async with open_memory(path) as memory:
-            stream.close()
-            assert stream.closed
-            assert locked(path)
-            await memory.remember("Tea")
-        assert handles_on(path) == before
+    async with open_memory(path.with_name("other.db")) as other:
+        for _ in range(2):
+            stream = open_file(path)
+            async with open_memory(path) as memory, open_memory(path):
+                stream.close()
+                assert stream.closed
+                assert locked(path)
+                await memory.remember("Tea")
+            assert handles_on(path) == before
+            await other.remember("Coffee")
+            assert locked(path.with_name("other.db"))
 
 
 def handles_on(path: Path) -> int:

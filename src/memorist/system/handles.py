@@ -21,7 +21,7 @@ _lock = threading.RLock()  # a `Hold` may be collected while this thread has the
 _holds: Counter[tuple[_Inode, str]] = Counter()
 """The number of this process's connections to each database, by its inode and its path without links."""
 _parked: list[int] = []
-"""Handles of files that belong to open databases; they are closed after the last database."""
+"""Handles of files that belong to open databases; each is closed after the last connection to its database."""
 
 
 class Hold:
@@ -51,8 +51,10 @@ class Hold:
             _holds[key] -= 1
             if not _holds[key]:
                 del _holds[key]
-            while not _holds and _parked:
-                os.close(_parked.pop())
+            held = [handle for handle in _parked if _is_held(os.fstat(handle))]
+            for handle in set(_parked).difference(held):
+                os.close(handle)
+            _parked[:] = held
 
     def __del__(self) -> None:
         self.release()
