@@ -116,12 +116,30 @@ def wait_for_records(db: Path) -> None:
     ],
 )
 def test_who_sits_at_a_terminal_is_asked(db: Path, typed: bytes, code: int, said: bytes) -> None:
+    start("remember", "tea", "-u", "alice").communicate()
+    assert answered(typed, said, "purge", "-u", "alice") == code
+    assert json.loads(start("count", "--json").communicate()[0]) == (code != 0)
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("typed", "code", "said"), [(b"y\n", 0, b"Took back 1 record"), (b"\x03", 130, b"interrupted; nothing was done")]
+)
+def test_who_takes_back_an_import_is_asked(db: Path, tmp_path: Path, typed: bytes, code: int, said: bytes) -> None:
+    (tmp_path / "a.csv").write_text("text\ntea\n")
+    start("import", str(tmp_path / "a.csv"), "--yes", "-u", "alice").communicate()
+    [listed] = json.loads(start("imports", "--json").communicate()[0])
+    assert answered(typed, said, "imports", "undo", listed["id"]) == code
+    assert json.loads(start("count", "--json").communicate()[0]) == (code != 0)
+
+
+def answered(typed: bytes, said: bytes, *arguments: str) -> int:
+    """Return how a command ends that asks at a terminal and is answered, after it said something."""
     import pty
 
-    start("remember", "tea", "-u", "alice").communicate()
     process, terminal = pty.fork()
     if process == 0:
-        os.execv(COMMAND[0], [*COMMAND, "purge", "-u", "alice"])
+        os.execv(COMMAND[0], [*COMMAND, *arguments])
     shown = b""
     while b"[y/N]" not in shown:
         shown += os.read(terminal, 1000)
@@ -134,8 +152,8 @@ def test_who_sits_at_a_terminal_is_asked(db: Path, typed: bytes, code: int, said
             elif said not in shown:  # Python sees an interrupt that came before it waited for a line only after one
                 os.write(terminal, b"\n")
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == code and said in shown
-    assert json.loads(start("count", "--json").communicate()[0]) == (code != 0)
+    assert said in shown
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
 def test_who_interrupts_before_the_command_has_begun_sees_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

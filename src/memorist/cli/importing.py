@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -257,15 +258,19 @@ def imports(
     if (do == "undo") != (id is not None):
         raise click.UsageError("name the import to take back: memorist imports undo ID")
 
-    async def work() -> "tuple[Sequence[Import], int]":
+    async def find() -> "Sequence[Import]":
         async with opened(context, user) as memory:
-            found = await listed(memory, id)
-            if id is not None and found and not yes:
-                confirm(f"Forget {counted(found[0].records, 'record')} of this import, for good?")
-            return found, await undo(memory, id) if id is not None else 0
+            return await listed(memory, id)
 
-    found, gone = run(work)
+    async def take_back(id: str) -> int:
+        async with opened(context, user) as memory:
+            return await undo(memory, id)
+
+    found = run(find)
     if id is not None:
+        if found and not yes:
+            confirm(f"Forget {counted(found[0].records, 'record')} of this import, for good?")
+        gone = run(partial(take_back, id))
         print_json({"forgotten": gone}) if json else click.echo(f"Took back {counted(gone, 'record')}")
     elif json:
         print_json([{**asdict(each), "at": each.at.isoformat(), "records": each.records} for each in found])
