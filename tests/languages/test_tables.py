@@ -13,7 +13,7 @@ from memorist.errors import InvalidInputError
 from memorist.languages import CODES, Phrases, language, said
 from memorist.languages.calendar import counted, period
 from memorist.languages.phrases import Phrase
-from memorist.languages.table import OPTIONAL, words_of
+from memorist.languages.table import OPTIONAL, PLACE, words_of
 from memorist.languages.writing import noted
 
 
@@ -23,6 +23,13 @@ def test_a_table_is_complete(code: str) -> None:
     assert table.name and table.stop
     for what in {*get_args(Phrases)} - OPTIONAL:
         assert table.pattern(what).pattern != r"(?!)", what
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_what_entries_share_is_named_by_some(code: str) -> None:
+    table = language(code).table
+    lists = [each for name, each in table.items() if name not in ("calendar", "cldr", "parts")]
+    assert {*PLACE.findall(str((lists, table.get("parts"))))} == {*table.get("parts", ())}
 
 
 @pytest.mark.parametrize("code", CODES)

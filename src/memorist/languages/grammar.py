@@ -12,7 +12,7 @@ from typing import Any
 
 from memorist.languages.hints import DIGIT, Hints, hints_in, hints_of
 from memorist.languages.letters import same_letters
-from memorist.languages.table import Language, language, words_of
+from memorist.languages.table import PLACE, Language, language, words_of
 
 _EVERYWHERE = (
     r"(?<![\d.]){yyyy}(?P<mark>[-/]|\.(?=\d\d\.\d\d)){mm}(?P=mark){d}(?!\d)",
@@ -26,7 +26,6 @@ _NUMBERS = {
     "mm": r"(?P<mm>\d{1,2})",
     "d": r"(?P<d>\d{1,2})",
 }
-_PLACE = re.compile(r"\{([a-z]+)\}")
 _STEPS = (-3, 3, -2, 2, -1, 1, 0)
 """In this order, so that "the day before yesterday" is read before "yesterday"."""
 
@@ -75,7 +74,7 @@ class Grammar:
         self._cldr: Mapping[str, Any] = of.table["cldr"]
         self.words = self._words_named()
         self._rules = [
-            (Rule(of.compiled([_PLACE.sub(self._put, template)]), kind, step, unit), self._hints_in(template))
+            (Rule(of.compiled([PLACE.sub(self._put, template)]), kind, step, unit), self._hints_in(template))
             for kind, step, unit, templates in self._templates()
             for template in templates
         ]
@@ -151,10 +150,10 @@ class Grammar:
 
     def _hints_in(self, template: str) -> Sequence[frozenset[str]]:
         template = same_letters(template)
-        places = _PLACE.findall(template)
+        places = PLACE.findall(template)
         known = [self.words[place].hints for place in places if place in self.words]
         digits = [frozenset((DIGIT,))] if not _NUMBERS.keys().isdisjoint(places) else []
-        return [each for each in known if each] + hints_in(_PLACE.sub("()", template)) + digits
+        return [each for each in known if each] + hints_in(PLACE.sub("()", template)) + digits
 
     def _put(self, place: re.Match[str]) -> str:
         if place[1] in self.words:

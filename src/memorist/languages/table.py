@@ -49,6 +49,8 @@ OPTIONAL = frozenset(("question_end", "own", "is", "did", "was", "lasted", "whet
 that word is dropped; a correction; and those that tell a question for a state, without which only "now" and "before"
 do."""
 
+PLACE = re.compile(r"\{([a-z_]+)\}")
+"""A name in braces, which stands for a pattern kept elsewhere."""
 _FOLDER = Path(__file__).with_name("tables")
 CODES = tuple("en de fr es pt it nl pl ru uk tr ar fa hi zh ja ko vi th id".split())
 """The languages that have a table, as ISO 639-1 names them."""
@@ -123,8 +125,12 @@ class Language:
 
     def compiled(self, phrases: Sequence[str]) -> re.Pattern[str]:
         """Return what finds any of some phrases as whole words, compiled at its first use."""
-        found = f"{self._left}(?:{'|'.join(phrases)}){self._right}" if phrases else r"(?!)"
+        found = f"{self._left}(?:{'|'.join(map(self._whole, phrases))}){self._right}" if phrases else r"(?!)"
         return regex(same_letters(found))
+
+    def _whole(self, phrase: str) -> str:
+        """Return a phrase with the parts of the table in the place of their names, which parts may hold, too."""
+        return PLACE.sub(lambda name: self._whole(self.table["parts"][name[1]]), phrase)
 
 
 @cache
