@@ -51,10 +51,10 @@ class Hold:
             _holds[key] -= 1
             if not _holds[key]:
                 del _holds[key]
-            held = [handle for handle in _parked if _is_held(os.fstat(handle))]
-            for handle in set(_parked).difference(held):
-                os.close(handle)
-            _parked[:] = held
+            parked = _parked.copy()
+            _parked.clear()
+            for handle in parked:
+                _close(handle)
 
     def __del__(self) -> None:
         self.release()
