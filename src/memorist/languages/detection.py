@@ -71,7 +71,7 @@ def languages_of(text: str) -> tuple[str, ...]:
     language need not have a table.
     """
     text = text[:_READ]
-    found = dict.fromkeys(("es",) if any(mark in text for mark in _SPANISH) else ())
+    found = dict.fromkeys("es" for mark in _SPANISH if mark in text)
     if text.isascii() or not any(letter > "\x7f" and letter.isalpha() for letter in set(text)):
         return tuple(found | dict.fromkeys(_by_words(text, "Latin", plainly=True)))
     scripts = _scripts(text)

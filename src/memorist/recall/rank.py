@@ -252,10 +252,11 @@ def _forms(index: WallIndex, question: Question, terms: Sequence[str]) -> Mappin
     tables = [each for each in question.tables if each.code != "en"]
     if not tables and question.tables:
         return {}
+    posted = index.posted()
     if not tables:
         tables = [language(code) for code in CODES]
-        terms = [term for term in terms if not index.posted().holders(term)]
-    return forms_of(terms, index.posted().vocabulary, tables) if terms else {}
+        terms = [term for term in terms if not posted.holders(term)]
+    return forms_of(terms, posted.vocabulary, tables) if terms else {}
 
 
 def _foremost(total: Floats, most: int = MOST) -> Rows:
