@@ -415,3 +415,22 @@ async def test_who_asks_or_searches_a_small_memory_is_told() -> None:
         await memory.remember(NOTES)
         for question, answer in (("how does Oscar travel?", 0), ("which drug must I avoid?", 6), ("fountain pens", 9)):
             assert NOTES[answer] in (await memory.context(question)).text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "question"),
+    [
+        ("My boss is Karen", "Karen left, now I report to David", "Who is my boss?"),
+        ("I have a dog called Rex", "Rex died last night", "Do I have a dog?"),
+        ("My landlord is Mr Boyle", "Mr Boyle sold the house, the owner is Mrs Finch", "Who is my landlord?"),
+        ("My flight to Rome is at 9:40", "They moved the flight to 7:15", "When is my flight to Rome?"),
+    ],
+)
+async def test_what_may_have_changed_is_told_with_what_fits_far_better(before: str, after: str, question: str) -> None:
+    async with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        days = (f"2025-{month:02}-03" for month in range(1, 13))
+        texts = [NOTES[0], before, *NOTES[1:6], after, *NOTES[6:]]
+        await memory.remember([Draft(content=text, happened_at=next(days)) for text in texts])
+        told = await memory.context(question)
+        assert before in told.text and after in told.text
+        assert len(told.items) <= 4

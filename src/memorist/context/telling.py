@@ -115,9 +115,11 @@ def _earning(new: list[Hit], hits: list[Hit]) -> tuple[list[Hit], str]:
     no more.
 
     The longer the text is already, and the surer the best hit, the more a line must hold; a former state makes nothing
-    sure. What is less likely than a record drawn blindly from a small memory tells nothing. The lengths do not depend
-    on the budget, so that a larger one tells at least the same. Known records take no share of the probability from new
-    ones: if the prompt already holds the answer, the rest is chosen as if that record did not exist. The best hit is
+    sure. Of two that may tell states of the same each holds the other's share too, as far as that is likely: "I report
+    to David", where "my boss is Karen" fits the question far better. What is less likely than a record drawn blindly
+    from a small memory tells nothing. The lengths do not depend on the budget, so that a larger
+    one tells at least the same. Known records take no share of the probability from new ones: if the prompt already
+    holds the answer, the rest is chosen as if that record did not exist. The best hit is
     always told.
     """
     left = max(min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0), _LEAST)
@@ -127,7 +129,8 @@ def _earning(new: list[Hit], hits: list[Hit]) -> tuple[list[Hit], str]:
     asked_of = least = max(PRICE * PRICED_FROM, min(BLIND * blind, MOST_BLIND))
     earning, told = list[Hit](), 0.0
     for hit in sorted(new, key=lambda hit: _share(hit) / _length(hit) ** ROOM, reverse=True):
-        if not earning or _share(hit) / left >= asked_of:
+        holds = _share(hit) + hit.signals.get("instead", 0.0)
+        if not earning or holds / left >= asked_of:
             earning.append(hit)
             told += _length(hit)
             asked_of = max(each * told, least)

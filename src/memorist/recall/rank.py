@@ -161,6 +161,22 @@ class Ranked:
         total = self.total()
         return calibrated(total, self.crowd) if mode == "hybrid" else shared_out(total, _MOST_BY_WORDS)
 
+    def instead(self, shares: Floats) -> Floats:
+        """Return which part of the shares of others each of these may hold instead of them.
+
+        What replaces a record has its share as far as that is likely. What is replaced has the other's share where the
+        two surely speak of the same and it is not as sure that the later one changes anything: p^3 (1 - p).
+        """
+        held = np.zeros(len(shares), np.float32)
+        if self.by is not None and self.likely is not None:
+            order = np.argsort(self.numbers)
+            places = order[np.searchsorted(self.numbers, self.by, sorter=order) % max(len(order), 1)]
+            earlier = (self.numbers[places] == self.by).nonzero()[0]
+            later, likely = places[earlier], self.likely[earlier]
+            np.add.at(held, later, likely * shares[earlier])
+            held[earlier] += likely**3 * (1 - likely) * shares[later]
+        return held
+
     def total(self) -> Floats:
         """Return the weighted sum of the signals, and the rating."""
         return _sum(self.signals, self.weights, len(self.numbers)) + np.float32(RATING) * self.ratings
