@@ -1,11 +1,12 @@
 # ruff: noqa: E501
-"""What the tables know of changes of a life: who tells one of themselves, and what it touches."""
+"""What the tables know of changes of a life: who tells one of themselves, what it touches, and who asks for what is so since."""
 
 import pytest
 
 from memorist.languages import CODES, Language, language, plain, tables_of
+from memorist.languages.table import LIFE_CHANGES
 
-NAMES = ("a move", "a new job", "another vehicle", "a separation", "the loss of a pet")
+NAMES = LIFE_CHANGES
 
 TOLD: dict[str, tuple[str, str, str, str, str]] = {
     "en": ("I finally got the keys to my new flat", "I've handed in my notice at the clinic", "I sold the van last week", "Tom and I broke up", "Our dog died on Sunday"),
@@ -167,3 +168,39 @@ def test_each_table_that_knows_changes_knows_the_same_and_has_its_examples() -> 
     known = {code: tuple(language(code).life_changes) for code in CODES}
     assert {code: names for code, names in known.items() if names} == dict.fromkeys(TOLD, NAMES)
     assert TOLD.keys() == TOUCHED.keys() == OTHERWISE.keys()
+
+
+ASKED: dict[str, tuple[str, str, str, str, str]] = {
+    "en": ("Which part of town do we live in?", "Where am I employed at present?", "What kind of van do I drive now?", "Who am I seeing these days?", "Do we have any pets?"),
+    "de": ("In welcher Stadt wohne ich?", "Bei welcher Firma arbeite ich?", "Was für ein Auto fahre ich?", "Bin ich noch verheiratet?", "Haben wir noch einen Hund?"),
+    "fr": ("Où est-ce que j'habite ?", "Pour quelle entreprise je travaille ?", "Quelle voiture j'ai ?", "Est-ce que je suis célibataire ?", "Comment s'appelle mon chien ?"),
+    "es": ("¿En qué barrio vivo ahora?", "¿Para quién trabajo?", "¿Qué coche tengo?", "¿Con quién estoy saliendo?", "¿Tengo mascotas?"),
+    "pt": ("Onde é que eu moro?", "Onde eu trabalho agora?", "Que carro eu tenho?", "Estou solteira?", "Quantos gatos temos?"),
+    "it": ("Dove abito adesso?", "Che lavoro faccio?", "Quale macchina guido?", "Con chi sto?", "Quanti gatti abbiamo?"),
+    "nl": ("Waar wonen we nu?", "Bij welk bedrijf werk ik?", "Welke auto rijd ik?", "Ben ik nog getrouwd?", "Hoe heet onze hond?"),
+}  # fmt: skip
+NOT_ASKED: dict[str, tuple[str, ...]] = {
+    "en": ("Where does my brother live?", "How is my house kept warm?", "When is my wife's birthday?", "What does my dog eat?", "How long does it take me to get to work?", "When did I move?", "Which car did I wash first?"),
+    "de": ("Wo wohnt mein Bruder?", "Wann hat meine Frau Geburtstag?", "Was frisst mein Hund?", "Wann bin ich umgezogen?"),
+    "fr": ("Où habite mon frère ?", "Dans quelle ville travaille ma sœur ?", "Quand est l'anniversaire de ma femme ?", "Que mange mon chien ?"),
+    "es": ("¿Dónde vive mi hermano?", "¿Dónde vivía mi abuela?", "¿Cuándo es el cumpleaños de mi mujer?", "¿Qué come mi perro?"),
+    "pt": ("Onde o meu irmão mora?", "Onde mora minha avó?", "Quando é o aniversário da minha esposa?", "O que o meu cachorro come?"),
+    "it": ("Dove abita mio fratello?", "Dove abitava mia nonna?", "Quando è il compleanno di mia moglie?", "Cosa mangia il mio cane?"),
+    "nl": ("Waar woont mijn broer?", "Wanneer is mijn vrouw jarig?", "Wat eet mijn hond?"),
+}  # fmt: skip
+
+
+def asked(table: Language, text: str) -> list[str]:
+    return [name for name, change in table.life_changes.items() if change.asked.search(plain(text))]
+
+
+@pytest.mark.parametrize("code", TOLD)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_so_since_a_change_is_asked_for(code: str, name: str) -> None:
+    text, table = ASKED[code][NAMES.index(name)], language(code)
+    assert asked(table, text) == [name] and table in tables_of(text)
+
+
+@pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in NOT_ASKED.items() for text in texts])
+def test_what_others_do_and_what_a_change_leaves_is_not_asked_for_since_one(code: str, text: str) -> None:
+    assert asked(language(code), text) == []

@@ -43,6 +43,13 @@ def test_a_message_that_tells_of_its_speaker() -> None:
     assert "tells" not in marks("That looks delicious!")
 
 
+def test_a_text_that_tells_a_change_of_its_speakers_life() -> None:
+    for kind in (Kind.MESSAGE, Kind.NOTE):
+        assert "a_move" in marks("We moved to Oslo", kind=kind)
+        assert "a_new_job" in marks("The user quit the job and started at Bosch", kind=kind)
+    assert "a_move" not in marks("We moved to Oslo", "assistant") | marks("We moved the sofa")
+
+
 def test_days_are_those_seen_from_when_it_was_said() -> None:
     assert days_in(marks("I went to the support group yesterday")) == [-1]
     assert days_in(marks("I was there on March 15th")) == [-54]

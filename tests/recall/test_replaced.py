@@ -1,6 +1,7 @@
 """What replaces what, and which state a question asks for: small lives with traps, with the bundled embedder."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 
@@ -12,6 +13,7 @@ from memorist import Draft, Hit, Kind
 from memorist.embedders import OnnxEmbedder
 from memorist.recall.question import State, read_question
 from memorist.recall.replaced import score_of
+from memorist.records.origins import Author
 from memorist.sync import Memory
 from memorist.testing import HashEmbedder
 
@@ -98,6 +100,53 @@ def test_notes_that_share_only_words_of_the_user_and_of_any_change_replace_nothi
         [first, *rest] = memory.recall(question)
         assert first.record.content == NOTES[place][1]
         assert all(hit.replaced is None for hit in (first, *rest) if hit.record.content != NOTES[3][1])
+
+
+LIVED = [
+    ("I live in Linden Street in Cologne", "We moved to Leipzig last week", "Where do I live?"),
+    ("I work at Siemens as an engineer", "I quit my job and started at Bosch on Monday", "Where do I work?"),
+    ("I drive a Golf", "We sold the car and bought a Zoe", "What car do I drive?"),
+    ("My girlfriend is Anna", "Anna and I broke up", "Who is my girlfriend?"),
+    ("I have a dog called Rex", "Our dog died last night", "Do I have a dog?"),
+    ("Ich wohne in der Lindenstraße in Köln", "Wir sind letzte Woche nach Leipzig gezogen", "Wo wohne ich?"),
+    ("Trabajo en Telefónica como ingeniera", "Renuncié la semana pasada y empecé en Indra", "¿Dónde trabajo?"),
+]
+
+
+@pytest.mark.parametrize(("held", "changed", "question"), LIVED)
+def test_the_change_of_a_life_stands_above_the_state_that_it_ended(held: str, changed: str, question: str) -> None:
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        said = [("2025-01-01", "Tom plays the cello"), ("2025-01-02", held), ("2025-02-01", "The garage needs a lamp")]
+        memory.remember([Draft(content=text, happened_at=day) for day, text in said])
+        assert texts(memory.recall(question, limit=1)) == [held]
+        memory.remember(changed, happened_at="2025-03-01")
+        assert texts(memory.recall(question, limit=1)) == [changed]
+        assert texts(memory.recall(question, limit=1, as_of="2025-02-15")) == [held]
+
+
+def test_what_is_told_in_the_weeks_of_a_change_is_not_ended_by_it_and_a_time_before_it_is_asked_as_ever() -> None:
+    said = [
+        ("2025-01-02", "My address is 4 Linden Street, Cologne"),
+        ("2025-06-01", "We moved to Leipzig yesterday"),
+        ("2025-06-03", "My address is 9 Harbour Road, Leipzig"),
+        ("2025-06-20", "First week in the new flat, boxes everywhere"),
+    ]
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+        memory.remember([Draft(content=text, happened_at=day) for day, text in said])
+        assert texts(memory.recall("What is my address?", limit=1)) == [said[2][1]]
+        assert texts(memory.recall("What was my address in March 2025?", limit=1)) == [said[0][1]]
+        assert texts(memory.recall("What was my address before?", limit=1)) == [said[0][1]]
+
+
+def test_neither_an_import_nor_somebody_else_ends_a_state_of_the_user_by_a_change_of_a_life() -> None:
+    held, changed, question = LIVED[0]
+    for speaker, author in (("Bo", None), ("assistant", None), ("Ann", Author.WEB)):
+        with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+            for day, who, text, by in (("2025-01-01", "Ann", held, None), ("2025-03-01", speaker, changed, author)):
+                said = Draft(content=text, kind=Kind.MESSAGE, session=day, happened_at=day, payload={"speaker": who})
+                memory.remember(said if by is None else replace(said, author=by))
+            first, other = memory.recall(question, explain=True)
+            assert first.record.content == held and first.signals["replaced"] == other.signals["replaced"] == 0
 
 
 @pytest.mark.parametrize("question", ["door code", "Where do I live?", "What is the door code?", "What happened?"])

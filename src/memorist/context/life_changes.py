@@ -4,22 +4,20 @@ The record itself was not replaced, so nothing tells that it is out of date but 
 depends. Which changes of a life touch what, a language's table says.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from memorist.context.naming import Recall
-from memorist.languages import Language, plain, role_of, tables_of
+from memorist.languages import role_of, tables_of
 from memorist.languages.sentences import asks, sentences_of
+from memorist.recall.lives import readings, told_in
 from memorist.recall.marks import speaker_of
-from memorist.recall.question import as_the_user_says
 from memorist.recall.replaced import TELLING
 from memorist.records.origins import LEVELS, Trust
 from memorist.records.record import Record
 
-_READ = 1000
-"""The characters of a text that are read."""
 _LOOKED_AT = 40
 """The records in which changes are looked for."""
 _SAME = timedelta(days=60)
@@ -79,7 +77,7 @@ def _first_of_each(records: Iterable[Record], trust: Callable[[Record], Trust]) 
     """Return the changes that records tell, which are in the order of time."""
     changes, last = list[Changed](), dict[tuple[str | None, ...], datetime]()
     for record in filter(_of_users, records):
-        for name in sorted(_told(record.text)):
+        for name in sorted(told_in(record.text)):
             who = name, speaker_of(record), record.scope.user, trust(record)
             if who not in last or record.at - last[who] > _SAME:
                 changes.append(Changed(name, record))
@@ -95,7 +93,7 @@ def touched(text: str) -> Mapping[str, Sequence[str]]:
     hour usual?".
     """
     tables, found = tables_of(text), dict[str, list[str]]()
-    for table, given in _readings(text, tables):
+    for table, given in readings(text, tables):
         if some := {name: each for name, each in table.life_changes.items() if each.touches.search(given)}:
             own = [sentence for sentence in sentences_of(given) if table.says("first_person", sentence)]
             own = [sentence for sentence in own if not asks(sentence, tables)]
@@ -103,23 +101,6 @@ def touched(text: str) -> Mapping[str, Sequence[str]]:
                 if any(map(each.touches.search, own)):
                     found.setdefault(name, []).append(each.words)
     return found
-
-
-def _told(text: str) -> set[str]:
-    """Return the names of the changes that the speaker of a text tells of themselves."""
-    return {
-        name
-        for table, given in _readings(text, tables_of(text))
-        for name, each in table.life_changes.items()
-        if each.told.search(given)
-    }
-
-
-def _readings(text: str, tables: Iterable[Language]) -> Iterator[tuple[Language, str]]:
-    """Yield each language that knows changes, with the text as the user would say it in it."""
-    for table in tables:
-        if table.life_changes:
-            yield table, plain(as_the_user_says(text[:_READ], table))
 
 
 def _of_users(record: Record) -> bool:

@@ -55,6 +55,9 @@ _FOLDER = Path(__file__).with_name("tables")
 CODES = tuple("en de fr es pt it nl pl ru uk tr ar fa hi zh ja ko vi th id".split())
 """The languages that have a table, as ISO 639-1 names them."""
 
+LIFE_CHANGES = ("a move", "a new job", "another vehicle", "a separation", "the loss of a pet")
+"""The changes of a life that tables know, all of them or none."""
+
 
 @dataclass(frozen=True, slots=True)
 class LifeChange:
@@ -64,11 +67,13 @@ class LifeChange:
         words: words of what tells it, by which such texts are found.
         told: finds it where somebody tells it of themselves.
         touches: finds what may no longer hold after it.
+        asked: finds a question of theirs for what is so since.
     """
 
     words: str
     told: re.Pattern[str]
     touches: re.Pattern[str]
+    asked: re.Pattern[str]
 
 
 class Language:
@@ -119,7 +124,7 @@ class Language:
     def life_changes(self) -> Mapping[str, LifeChange]:
         """The changes of a life by their names, which are English; none where the table has none."""
         return {
-            name: LifeChange(each["words"], self.compiled(each["told"]), self.compiled(each["touches"]))
+            name: LifeChange(each["words"], *(self.compiled(each[part]) for part in ("told", "touches", "asked")))
             for name, each in self.table.get("life_changes", {}).items()
         }
 

@@ -7,9 +7,10 @@
     day:-1      a message that points at a day, here the one before it was said; up to three such marks
     foreign     a text in another language than English, which another of the bundled models embeds
     standing    an instruction or preference that holds from now on: "always …", "never …", "I prefer …"
+    a_move      a change of the speaker's life that it tells, likewise `a_new_job` and the others of `LIFE`
 
-Only messages have the first five. The others are for every kind that recall finds, `standing` but for what an
-assistant says.
+Only messages have the first five. The others are for every kind that recall finds, `standing` and changes but for what
+an assistant says.
 """
 
 import re
@@ -21,11 +22,15 @@ from memorist.languages import Phrases, is_english, plain, role_of, said, tables
 from memorist.languages.calendar import DAY
 from memorist.languages.phrases import spans
 from memorist.languages.sentences import asks, length_of, sentences_of
+from memorist.languages.table import LIFE_CHANGES
+from memorist.recall.lives import told_in
 from memorist.records.record import Kind, Record
 from memorist.system.regex import regex
 
 ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN = "asks", "tells", "timed", "corrects", "standing", "foreign"
-COLUMNS = (ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN)
+LIFE = {name: name.replace(" ", "_") for name in LIFE_CHANGES}
+"""The mark of each change of a life."""
+COLUMNS = (ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN, *LIFE.values())
 """The marks that are a field of a row in an index."""
 _POINTS_AT = "day:"
 
@@ -44,8 +49,10 @@ def marks_of(record: Record) -> frozenset[str]:
     text, marks = record.text, set()
     if not is_english(text):
         marks.add(FOREIGN)
-    if said("standing", text) and role_of(speaker_of(record)) in (None, "user"):
-        marks.add(STANDING)
+    if role_of(speaker_of(record)) in (None, "user"):
+        marks.update(LIFE[name] for name in told_in(text))
+        if said("standing", text):
+            marks.add(STANDING)
     if record.kind is Kind.MESSAGE:
         signs: Mapping[str, Phrases] = {TELLS: "first_person", TIMED: "timed", CORRECTS: "corrects"}
         marks.update(mark for mark, sign in signs.items() if said(sign, text))

@@ -66,6 +66,8 @@ class Question:
     """Whether it may ask for that state as well as for anything else: it says neither "I" nor "now", or is a phrase."""
     phrase: bool = False
     """Whether it asks nothing, as the words of a search do not: "door code"."""
+    since: frozenset[str] = frozenset()
+    """The changes of a life since which it asks what is so: of "Where do I live?" a move."""
 
 
 UNREAD = Question("", "", {}, (), frozenset(), False, False, ())
@@ -142,7 +144,13 @@ def read_question(
         until=until,
         mild=mild,
         phrase=phrase,
+        since=_since(text, tables) if state is not None else frozenset(),
     )
+
+
+def _since(text: str, tables: Sequence[Language]) -> frozenset[str]:
+    known, given = [each.life_changes for each in tables], plain(text)
+    return frozenset(name for each in known for name, change in each.items() if change.asked.search(given))
 
 
 def _without_times(text: str, now: datetime) -> str:

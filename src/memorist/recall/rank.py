@@ -12,7 +12,7 @@ from memorist.operations.requests import Mode, Recall
 from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
 from memorist.recall.forms import forms_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
-from memorist.recall.marks import ASKS, FOREIGN, STANDING, TELLS, TIMED
+from memorist.recall.marks import ASKS, FOREIGN, LIFE, STANDING, TELLS, TIMED
 from memorist.recall.question import Question
 from memorist.recall.replaced import FURTHEST, LEAST, MOST, replacements
 from memorist.recall.scale import Scale
@@ -321,7 +321,8 @@ def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     until = None if question.until is None else question.until * 1e6
     at = index.column("at")
     gap = _AT_ONCE if question.mild else 0
-    found = replacements(index, rows, ranked.total()[best], ranked.scale, until, gap, question.tables)
+    since = [LIFE[name] for name in question.since]
+    found = replacements(index, rows, ranked.total()[best], ranked.scale, until, gap, question.tables, since=since)
     replaced = _spread_out(found.replaced, best, count)
     signals["states_around"] = _spread_out(found.lift, best, count)
     if question.state == "all":  # none is sought in the place of another

@@ -10,7 +10,7 @@ constants were fitted on the pairs of bench/data/now_dev, with each of its four 
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 
@@ -50,6 +50,10 @@ _USUAL = 20
 _WORDS = 200
 LEAST = 0.7
 """The least score of a replacement that is told."""
+LIVED = 0.7
+"""How likely what tells the change of a life that is asked about replaces what was told before."""
+_SAME_CHANGE = 60 * 86_400_000_000
+"""What is told so soon after a change of a life, in microseconds, is that change: one speaks of a new job for weeks."""
 _SIGNS: Sequence[Phrases] = ("changed", "no_longer", "corrects")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TRUSTED = Author.USER | Author.OPERATOR
@@ -87,6 +91,7 @@ def replacements(
     gap: float = 0,
     tables: Sequence[Language] = (),
     kin: float = KIN,
+    since: Collection[str] = (),
 ) -> Replacements:
     """Return what replaces what among some rows.
 
@@ -99,6 +104,7 @@ def replacements(
         gap: the microseconds that a record must be later by; what is loaded at once changes nothing of itself.
         tables: the languages whose words of any change ("new", "moved") say nothing of what changed.
         kin: how many others tell states of the same as one record, at most.
+        since: the marks of the changes of a life since which is asked what is so.
     """
     seeds = np.argsort(-total, kind="stable")[:SEEDS]
     same = _of_the_same(index, rows, seeds, scale, frozenset[str]().union(*(any_terms(each.code) for each in tables)))
@@ -109,15 +115,32 @@ def replacements(
     able = np.ones(len(rows), bool) if until is None else index.column("at")[rows] <= until
     behind = np.minimum(total[seeds] - total[able].max(initial=-np.inf), 0)
     fits = np.exp(REACH * behind) * able[seeds]
-    best, here = (by_each * fits).argmax(axis=1), np.arange(len(rows))
-    replaced = _any(by_each * fits)
+    replacing = by_each * fits
+    best, here = replacing.argmax(axis=1), np.arange(len(rows))
+    replaced = _any(replacing)
+    if since:
+        lived = LIVED * (later & able & _before_change(index, rows, since)).astype(np.float32)
+        replaced = np.maximum(replaced, lived.max(axis=1))
+        of_each = np.maximum(of_each, lived[seeds].T)
     return Replacements(
         replaced=replaced,
         replaces=_any(of_each * fits) * able,
         lift=_lift(np.maximum(by_each, of_each), total, total[seeds]),
-        by=np.where(replaced > 0, rows[seeds[best]], -1),
+        by=np.where(replacing[here, best] > 0, rows[seeds[best]], -1),
         likely=same[here, best],
     )
+
+
+def _before_change(index: WallIndex, rows: Rows, since: Collection[str]) -> Bools:
+    """Return which rows, by column, tell a change of a life that had not been told of when another row was stored."""
+    at = index.column("at")[rows]
+    told = np.flatnonzero(np.any([index.column(mark)[rows] for mark in since], axis=0))
+    told = told[np.argsort(at[told], kind="stable")]
+    first = np.diff(at[told], prepend=np.iinfo(np.int64).min // 2) > _SAME_CHANGE
+    began = np.full(len(rows), np.iinfo(np.int64).min)
+    began[told] = at[told][first][np.cumsum(first) - 1]
+    before: Bools = at[:, None] < began
+    return before
 
 
 def _any(each: Floats) -> Floats:
