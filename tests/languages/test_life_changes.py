@@ -25,11 +25,13 @@ ALSO_TOLD: dict[str, dict[str, tuple[str, ...]]] = {
             "We finally moved in on Saturday", "I've left London for good", "Signed the lease on the place in Oakland",
             "I'm settling into the new apartment", "First night in the new house", "I moved back in with my mum", "We are moving to Austin on Friday",
             "My new address is 5 Hill Road", "I now live in Oslo", "I've found a room in a shared house",
+            "Moved to Leipzig last week", "Got the keys to 41 Victoria Avenue", "Finally signed the lease, third floor",
         ),
         "a new job": (
             "I start at Siemens on Monday", "Put in my two weeks today, I quit my job", "I'm freelance now", "I accepted an offer from Stripe",
             "Last day at the hospital today", "I'm working at Google now", "I joined Spotify as a designer", "I got laid off on Friday",
             "I start as a sous-chef on Monday", "I'm the new manager at the bookshop", "I've retired!",
+            "Quit my job at Siemens", "Started at Bosch on Monday", "Got promoted!", "Landed the job at the eye clinic",
         ),
         "another vehicle": (
             "I sold my car", "We traded in the Subaru for a van", "My car got totaled last week",
@@ -121,7 +123,7 @@ TOUCHED: dict[str, tuple[str, str]] = {
 """By a move, and by a new job."""
 
 OTHERWISE: dict[str, tuple[str, ...]] = {
-    "en": ("We moved the meeting to Friday", "My brother moved to Leeds", "I quit smoking in May", "I might look for a new flat", "I started at six and left the office for good coffee", "I started as a child", "My new office chair creaks", "I'm working on it for now", "I sold the bike lights"),
+    "en": ("Moved to Friday, the room is taken", "Moved to the next chapter", "I almost quit my job", "We never signed the lease", "Started at seven, done by ten", "We moved the meeting to Friday", "My brother moved to Leeds", "I quit smoking in May", "I might look for a new flat", "I started at six and left the office for good coffee", "I started as a child", "My new office chair creaks", "I'm working on it for now", "I sold the bike lights"),
     "de": ("Wir haben den Termin auf Freitag verschoben", "Mein Bruder ist nach Kiel umgezogen", "Ich habe das Abo für die Zeitschrift verlängert", "Ich würde gern mal umziehen", "Ich habe den Handyvertrag gekündigt", "Wir haben den Müll getrennt", "Das Auto meines Bruders wurde gestohlen", "Ich fange wieder bei null an"),
     "fr": ("On a déplacé la réunion à vendredi", "Mon frère a déménagé à Lille", "J'ai arrêté de fumer en mai", "J'aimerais déménager un jour", "On a vendu la maison de mes parents"),
     "es": ("Movimos la reunión al viernes", "Mi hermano se mudó a Bilbao", "Dejé de fumar en mayo", "Me gustaría mudarme algún día", "Ana y yo terminamos el puzle", "Empiezo en la universidad en otoño"),

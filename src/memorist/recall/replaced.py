@@ -117,28 +117,28 @@ def replacements(
     fits = np.exp(REACH * behind) * able[seeds]
     replacing = by_each * fits
     best, here = replacing.argmax(axis=1), np.arange(len(rows))
-    replaced = _any(replacing)
+    replaced, replaces = _any(replacing), _any(of_each * fits)
     if since:
-        lived = LIVED * (later & able & _before_change(index, rows, since)).astype(np.float32)
-        replaced = np.maximum(replaced, lived.max(axis=1))
+        told = np.any([index.column(mark)[rows] for mark in since], axis=0)
+        lived = LIVED * (later & able & _before_change(index.column("at")[rows], told)).astype(np.float32)
+        replaced, replaces = np.maximum(replaced, lived.max(axis=1)), np.maximum(replaces, told)
         of_each = np.maximum(of_each, lived[seeds].T)
     return Replacements(
         replaced=replaced,
-        replaces=_any(of_each * fits) * able,
+        replaces=replaces * able,
         lift=_lift(np.maximum(by_each, of_each), total, total[seeds]),
         by=np.where(replacing[here, best] > 0, rows[seeds[best]], -1),
         likely=same[here, best],
     )
 
 
-def _before_change(index: WallIndex, rows: Rows, since: Collection[str]) -> Bools:
-    """Return which rows, by column, tell a change of a life that had not been told of when another row was stored."""
-    at = index.column("at")[rows]
-    told = np.flatnonzero(np.any([index.column(mark)[rows] for mark in since], axis=0))
-    told = told[np.argsort(at[told], kind="stable")]
-    first = np.diff(at[told], prepend=np.iinfo(np.int64).min // 2) > _SAME_CHANGE
-    began = np.full(len(rows), np.iinfo(np.int64).min)
-    began[told] = at[told][first][np.cumsum(first) - 1]
+def _before_change(at: Rows, told: Bools) -> Bools:
+    """Return for rows of some times which others, by column, tell a change of a life that had not been told of yet."""
+    telling = np.flatnonzero(told)
+    telling = telling[np.argsort(at[telling], kind="stable")]
+    first = np.diff(at[telling], prepend=np.iinfo(np.int64).min // 2) > _SAME_CHANGE
+    began = np.full(len(at), np.iinfo(np.int64).min)
+    began[telling] = at[telling][first][np.cumsum(first) - 1]
     before: Bools = at[:, None] < began
     return before
 
