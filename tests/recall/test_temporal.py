@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.languages.calendar import Span
-from memorist.languages.phrases import spans
+from memorist.languages.phrases import Lies, spans
 from memorist.recall.temporal import time_fit
 
 NOW = datetime(2023, 5, 20, 15, tzinfo=UTC)  # a Saturday
@@ -44,6 +44,28 @@ def days(text: str, now: datetime = NOW, years: tuple[int, ...] = ()) -> list[tu
 )
 def test_an_expression_points_at_a_span_of_the_calendar(text: str, expected: tuple[str, str]) -> None:
     assert days(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "behind", "ahead"),
+    [
+        ("on Friday", "2023-05-19", "2023-05-26"),
+        ("on Saturday", "2023-05-13", "2023-05-27"),  # today is one
+        ("on 14 August", "2022-08-14", "2023-08-14"),
+        ("on 20 May", "2023-05-20", "2023-05-20"),
+        ("in December", "2022-12-01", "2023-12-01"),
+        ("in May", "2023-05-01", "2023-05-01"),  # it has begun and is not over
+        ("am Freitag", "2023-05-19", "2023-05-26"),
+        ("tomorrow", "2023-05-21", "2023-05-21"),
+    ],
+)
+def test_a_weekday_and_a_date_without_a_year_lie_behind_or_ahead(text: str, behind: str, ahead: str) -> None:
+    def starts(lies: Lies) -> list[str]:
+        return [f"{datetime.fromtimestamp(span.start, UTC):%Y-%m-%d}" for span in spans(text, NOW, lies=lies)]
+
+    assert (starts("behind"), starts("ahead")) == ([behind], [ahead])
+    whole_month = text.startswith("in ")
+    assert starts("either") == ([behind] if whole_month else list(dict.fromkeys([behind, ahead])))
 
 
 def test_ago_is_the_less_exact_the_longer() -> None:

@@ -5,11 +5,11 @@ A duration ("for two weeks") and a question for a time ("how many days ago did �
 
 import re
 from calendar import isleap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import cast
+from typing import Literal, TypeAlias, cast
 
 from memorist.languages import calendar
 from memorist.languages.calendar import Grain, Span
@@ -23,6 +23,11 @@ _BESIDE_WEEKDAY = " ,.()（）、،"
 """What may stand between a date and the day of the week."""
 _BUDDHIST, _BUDDHIST_FROM = 543, 2400
 """How many years the Buddhist era is ahead, and the first year that counts as a Buddhist one."""
+
+
+Lies: TypeAlias = Literal["behind", "ahead", "either"]
+"""Where the day of "on Friday" or "on 3 May" lies, seen from when it was said."""
+_STEPS: Mapping[Lies, Sequence[int]] = {"behind": (-1,), "ahead": (1,), "either": (-1, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +49,18 @@ class Phrase:
     language: str
 
 
-def phrases(text: str, now: datetime, years: Sequence[int] = (), *, dates: bool = True) -> list[Phrase]:
+def phrases(
+    text: str, now: datetime, years: Sequence[int] = (), *, dates: bool = True, lies: Lies = "behind"
+) -> list[Phrase]:
     """Return the phrases of a text that point at a time, in their order.
 
     Args:
         text: in any languages.
         now: when it was said.
-        years: those to try for a date without a year, one phrase each; by default the latest that is not in the future.
+        years: those to try for a date without a year, one phrase each; by default the year that `lies` tells.
         dates: whether to read dates, not only what counts from `now`.
+        lies: where a weekday and a date without a year lie; if either way, there is a phrase for each, but for a month
+            or a season only that of the one behind.
     """
     found: list[Phrase] = []
     left = plain(text)
@@ -65,7 +74,7 @@ def phrases(text: str, now: datetime, years: Sequence[int] = (), *, dates: bool 
             ) -> str:
                 # A date that no calendar has, or before its beginning, points nowhere.
                 with suppress(ValueError, OverflowError):
-                    for span in _meant(of, rule, match, now, years):
+                    for span in _meant(of, rule, match, now, years, lies):
                         found.append(Phrase(match.start(), match.end(), span, rule.step, code))
                 return _GONE * len(match[0])
 
@@ -73,9 +82,9 @@ def phrases(text: str, now: datetime, years: Sequence[int] = (), *, dates: bool 
     return sorted(found, key=lambda phrase: phrase.start)
 
 
-def spans(text: str, now: datetime, years: Sequence[int] = ()) -> list[Span]:
+def spans(text: str, now: datetime, years: Sequence[int] = (), *, lies: Lies = "behind") -> list[Span]:
     """Return the stretches of time that a text points at; the arguments are those of `phrases`."""
-    return [phrase.span for phrase in phrases(text, now, years)]
+    return [phrase.span for phrase in phrases(text, now, years, lies=lies)]
 
 
 def date_in(text: str) -> datetime | None:
@@ -104,22 +113,25 @@ def weekday_in(text: str) -> tuple[int | None, str]:
     return None, " ".join(text.split()).strip(_BESIDE_WEEKDAY)
 
 
-def _meant(of: Grammar, rule: Rule, match: re.Match[str], now: datetime, years: Sequence[int]) -> Iterator[Span]:
-    """Yield the times that a phrase points at: one, but for a date without a year."""
+def _meant(
+    of: Grammar, rule: Rule, match: re.Match[str], now: datetime, years: Sequence[int], lies: Lies
+) -> Iterator[Span]:
+    """Yield the times that a phrase points at: one, but for a weekday and for a date without a year."""
     step = rule.step or 0
     match rule.kind:
         case "date" if rule.unit:
             month, day = map(int, rule.unit.split("-"))
-            for year in _years(month, day, now, years):
+            for year in _years(month, day, now, years, lies):
                 yield calendar.days(datetime(year, month, day, tzinfo=UTC))
         case "date":
-            for start in _days(of, match, now, years):
+            for start in _days(of, match, now, years, lies):
                 yield calendar.days(start)
         case "month" | "season" | "month of year" | "season of year":
             is_month = rule.kind.startswith("month")
             month = _month(of, match) if is_month else int(_meaning(of, "season", match))
             told = _year(match) if rule.step is None else now.year + step
-            for year in _years(month, 1, now, years) if told is None else (told,):
+            side: Lies = "behind" if lies == "either" else lies
+            for year in _years(month, 1, now, years, side, 1 if is_month else 3) if told is None else (told,):
                 start = datetime(year, month, 1, tzinfo=UTC)
                 yield calendar.months(start, 1, "month") if is_month else calendar.months(start, 3, "season")
         case "year":
@@ -131,19 +143,20 @@ def _meant(of: Grammar, rule: Rule, match: re.Match[str], now: datetime, years: 
             yield calendar.until_now(now, *_count(of, match))
         case "weekday in week":
             yield calendar.day_of_week(now, step, int(_meaning(of, "weekday", match)))
-        case "on":  # it may be the next one as well, but people mostly tell of the past
-            yield calendar.period(now, -1, _period(of, match))
+        case "on":
+            for one in _STEPS[lies]:
+                yield calendar.period(now, one, _period(of, match))
         case _:
             yield calendar.period(now, step, rule.unit or _period(of, match))
 
 
-def _days(of: Grammar, match: re.Match[str], now: datetime, years: Sequence[int]) -> Iterator[datetime]:
+def _days(of: Grammar, match: re.Match[str], now: datetime, years: Sequence[int], lies: Lies) -> Iterator[datetime]:
     """Yield the midnights of a date, in each of the years that it may be of."""
     told = _year(match)
     if told is not None:
         yield _day(of, match, told)
     elif "solar" not in match.groupdict():
-        for year in _years(_month(of, match), int(match["d"]), now, years):
+        for year in _years(_month(of, match), int(match["d"]), now, years, lies):
             yield _day(of, match, year)
     else:
         ahead = range(now.year - 622, now.year - 620) if not years else range(min(years) - 622, max(years) - 620)
@@ -158,11 +171,13 @@ def _day(of: Grammar, match: re.Match[str], year: int) -> datetime:
     return datetime(year, _month(of, match), day, tzinfo=UTC)
 
 
-def _years(month: int, day: int, now: datetime, years: Sequence[int]) -> Sequence[int]:
-    """Return the years that a date without one may be of: those given, or the latest that is not in the future."""
-    if years:
-        return [each for each in years if (month, day) != (2, 29) or isleap(each)]
-    return [now.year if (month, day) <= (now.month, now.day) else now.year - 1]
+def _years(month: int, day: int, now: datetime, years: Sequence[int], lies: Lies, months: int = 0) -> Sequence[int]:
+    """Return the years that a date without one may be of, if it lasts so many months: those given, the latest that is
+    not in the future, or the next that is not over."""
+    last = now.year if (month, day) <= (now.month, now.day) else now.year - 1
+    coming = now.year if (month + months, day) >= (now.month, now.day) else now.year + 1
+    found = {"behind": years or (last,), "ahead": (*years, coming), "either": (last, coming)}[lies]
+    return [each for each in dict.fromkeys(found) if (month, day) != (2, 29) or isleap(each)]
 
 
 def _year(match: re.Match[str]) -> int | None:

@@ -4,12 +4,12 @@
     tells       a message in the first person
     timed       a message that says when something is or was
     corrects    a message that corrects what was said before: "actually, …", "I meant …"
-    day:-1      a message that points at a day, here the one before it was said; up to three such marks
+    day:-1      a text that points at a day, here the one before it was said; up to six such marks
     foreign     a text in another language than English, which another of the bundled models embeds
     standing    an instruction or preference that holds from now on: "always …", "never …", "I prefer …"
     a_move      a change of the speaker's life that it tells, likewise `a_new_job` and the others of `LIFE`
 
-Only messages have the first five. The others are for every kind that recall finds, `standing` and changes but for what
+Only messages have the first four. The others are for every kind that recall finds, `standing` and changes but for what
 an assistant says.
 """
 
@@ -41,7 +41,7 @@ _READ = 1000
 """Characters in which days are looked for."""
 _LONGEST = 40 * DAY
 """The longest stretch of time, in days, that counts as pointing at a day."""
-_MOST_DAYS = 3
+_MOST_DAYS = 6
 
 
 def marks_of(record: Record) -> frozenset[str]:
@@ -53,13 +53,13 @@ def marks_of(record: Record) -> frozenset[str]:
         marks.update(LIFE[name] for name in told_in(text))
         if said("standing", text):
             marks.add(STANDING)
+    days = dict.fromkeys(_days(text[:_READ], record.at))
+    marks.update(f"{_POINTS_AT}{day}" for day in list(days)[:_MOST_DAYS])
     if record.kind is Kind.MESSAGE:
         signs: Mapping[str, Phrases] = {TELLS: "first_person", TIMED: "timed", CORRECTS: "corrects"}
         marks.update(mark for mark, sign in signs.items() if said(sign, text))
         if _only_asks(text):
             marks.add(ASKS)
-        days = dict.fromkeys(_days(text[:_READ], record.at))
-        marks.update(f"{_POINTS_AT}{day}" for day in list(days)[:_MOST_DAYS])
     return frozenset(marks)
 
 
@@ -93,7 +93,8 @@ def _clauses(sentence: str, stating: Sequence[re.Pattern[str]]) -> list[str]:
 
 
 def _days(text: str, at: datetime) -> Iterable[int]:
-    """Return the days in the middle of the stretches of time that a text points at."""
-    for span in spans(text, at):
+    """Return the days in the middle of the stretches of time that a text points at; of "on Friday" the last and the
+    next, as texts tell of plans, too."""
+    for span in spans(text, at, lies="either"):
         if span.end - span.start < _LONGEST:
             yield int((span.start + span.end) / 2 // DAY - at.timestamp() // DAY)

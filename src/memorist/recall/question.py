@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from memorist.languages import Language, Phrases, languages_of, plain, said, tables_of
-from memorist.languages.calendar import Span
+from memorist.languages.calendar import DAY, Span
 from memorist.languages.phrases import phrases, spans
 from memorist.languages.sentences import asks, length_of, unspaced
 from memorist.languages.table import words_of
@@ -27,6 +27,8 @@ _LONGEST, _LONGEST_PHRASE, _LEAST = 25, 7, 3
 fewest of a question without its time."""
 _LETTERS = 3
 """Where no space parts them, so many letters count as a word."""
+_DAYS = 7 * DAY
+"""The longest stretch of time, in seconds, for which something is planned."""
 _SAID = (".", "!", "。", "！", "।")
 """What ends a statement."""
 _ASKING: Sequence[Phrases] = ("who", "when", "where", "how_many", "whether")
@@ -66,6 +68,8 @@ class Question:
     """Whether it may ask for that state as well as for anything else: it says neither "I" nor "now", or is a phrase."""
     phrase: bool = False
     """Whether it asks nothing, as the words of a search do not: "door code"."""
+    ahead: bool = False
+    """Whether it asks for what is planned for some days: "What do I have on Friday?"."""
     since: frozenset[str] = frozenset()
     """The changes of a life since which it asks what is so: of "Where do I live?" a move."""
 
@@ -117,9 +121,12 @@ def read_question(
     if speakers:
         text = _in_first_person(text, {s for user in users for s in own_names_in(text, user)} - spoken, tables)
     gone = {t for s in spoken for t in terms(s)}
-    asked = [t for t in asked_terms(text) if t not in gone]
     first_person = said("first_person", text) or said("own", text)
-    present, pointed = said("now", text), tuple(spans(text, now, years))
+    present = said("now", text)
+    ahead = said("is", text) and not (said("did", text) or said("was", text) or said("before", text))
+    pointed = tuple(spans(text, now, years, lies="ahead" if ahead else "behind"))
+    ahead = ahead and bool(pointed) and all(span.end - span.start <= _DAYS for span in pointed)
+    asked = [t for t in asked_terms(_without_times(text, now, counted=True) if ahead else text) if t not in gone]
     phrase = not (asks(text, tables) or any(said(what, text) for what in _ASKING))
     state, until = _state_sought(text, pointed) if phrase else _state(text, first_person, present, pointed, now)
     mild = state is not None and (phrase or not (first_person or present))
@@ -144,6 +151,7 @@ def read_question(
         until=until,
         mild=mild,
         phrase=phrase,
+        ahead=ahead,
         since=_since(text, tables) if state is not None else frozenset(),
     )
 
@@ -153,10 +161,11 @@ def _since(text: str, tables: Sequence[Language]) -> frozenset[str]:
     return frozenset(name for each in known for name, change in each.items() if change.asked.search(given))
 
 
-def _without_times(text: str, now: datetime) -> str:
-    """Return a question without the phrases that point at a time; as it is where that leaves no question."""
+def _without_times(text: str, now: datetime, *, counted: bool = False) -> str:
+    """Return a question without the phrases that point at a time, or that count from `now` ("tomorrow"); as it is where
+    that leaves no question."""
     left = text
-    for start, end in sorted({(phrase.start, phrase.end) for phrase in phrases(text, now)}, reverse=True):
+    for start, end in sorted({(each.start, each.end) for each in phrases(text, now, dates=not counted)}, reverse=True):
         left = left[:start] + left[end:]
     return left if length_of(left) >= _LEAST else text
 

@@ -17,7 +17,7 @@ from memorist.recall.question import Question
 from memorist.recall.replaced import FURTHEST, LEAST, MOST, replacements
 from memorist.recall.scale import Scale
 from memorist.recall.spelling import respelled
-from memorist.recall.temporal import time_fit
+from memorist.recall.temporal import WEEK, time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
 from memorist.records.filters import Filter
 from memorist.records.record import Kind
@@ -32,6 +32,7 @@ WEIGHTS: Mapping[str, float] = {
     "first_person": 1.0,
     "time": 3.0,
     "told_time": 1.5,
+    "planned": 3.0,
     "says_when": 1.5,
     "impersonal": -0.7,
     "asks": -0.5,
@@ -419,13 +420,20 @@ def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
 
 
 def _told_time(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
-    """Return how well the days that the texts themselves point at fit the time asked about."""
+    """Return how well the days that the texts themselves point at fit the time asked about, and, where it is asked what
+    is planned, how exactly."""
     marked, days = index.days()
     if not len(marked):
         return {}
-    best = np.zeros(index.rows, np.float32)
-    np.maximum.at(best, marked, time_fit((days.astype(np.float64) + 0.5) * DAY, question.spans))
-    return {"told_time": best[rows]}
+    if not question.ahead:  # who asks for what was is not answered by what was planned
+        over = days <= index.column("at")[marked] // (DAY * 1e6)
+        marked, days = marked[over], days[over]
+    signals: dict[str, Floats] = {}
+    for name, fades in (("told_time", WEEK), ("planned", DAY))[: 2 if question.ahead else 1]:
+        best = np.zeros(index.rows, np.float32)
+        np.maximum.at(best, marked, time_fit((days.astype(np.float64) + 0.5) * DAY, question.spans, fades))
+        signals[name] = best[rows]
+    return signals
 
 
 def _telling(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
