@@ -147,6 +147,7 @@ def test_neither_an_import_nor_somebody_else_ends_a_state_of_the_user_by_a_chang
                 memory.remember(said if by is None else replace(said, author=by))
             first, other = memory.recall(question, explain=True)
             assert first.record.content == held and first.signals["replaced"] == other.signals["replaced"] == 0
+            assert author is None or other.signals["replaces"] == 0
 
 
 @pytest.mark.parametrize("question", ["door code", "Where do I live?", "What is the door code?", "What happened?"])

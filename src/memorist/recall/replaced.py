@@ -57,6 +57,8 @@ _SAME_CHANGE = 60 * 86_400_000_000
 _SIGNS: Sequence[Phrases] = ("changed", "no_longer", "corrects")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TRUSTED = Author.USER | Author.OPERATOR
+_OTHERS = Author.TOOL | Author.WEB | Author.IMPORT | Author.AGENT
+"""Whose changes of a life are not the user's, unless these told the former state as well."""
 TELLING = (Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.EPISODE)
 """The kinds that tell states. A topic has one value at a time, and a tool is not a state."""
 _KINDS = [KINDS[kind] for kind in TELLING]
@@ -121,7 +123,8 @@ def replacements(
     if since:
         told = np.any([index.column(mark)[rows] for mark in since], axis=0)
         lived = LIVED * (later & able & _before_change(index.column("at")[rows], told)).astype(np.float32)
-        replaced, replaces = np.maximum(replaced, lived.max(axis=1)), np.maximum(replaces, told)
+        own = index.column("authors")[rows] & _OTHERS.value == 0
+        replaced, replaces = np.maximum(replaced, lived.max(axis=1)), np.maximum(replaces, told & own)
         of_each = np.maximum(of_each, lived[seeds].T)
     return Replacements(
         replaced=replaced,
