@@ -52,9 +52,13 @@ def test_a_text_that_tells_a_change_of_its_speakers_life() -> None:
 
 def test_days_are_those_seen_from_when_it_was_said() -> None:
     assert days_in(marks("I went to the support group yesterday")) == [-1]
-    assert sorted(days_in(marks("I was there on March 15th"))) == [-54, 312]  # the last or the next
+    assert sorted(days_in(marks("I will be there on March 15th"))) == [-54, 312]  # the last or the next
     assert days_in(marks("I was there on 1 May 2021")) == [-737]
     assert sorted(days_in(marks("Dentist on Friday at ten", kind=Kind.NOTE))) == [-3, 4]
+    assert days_in(marks("We had lunch on Friday")) == [-3]  # a sentence in the past
+    assert sorted(days_in(marks("We had lunch. The plumber comes on Friday!"))) == [-3, 4]
+    assert days_in(marks("El viernes entregué el informe")) == [-3]
+    assert days_in(marks("We had tickets for next Friday")) == [4]
     assert days_in(marks("It was a good year")) == []
     assert days_in(marks("I moved there last year")) == []  # too long a stretch for a day
     assert "timed" in marks("I moved there last year")

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from memorist.languages import Phrases, is_english, plain, role_of, said, tables_of
 from memorist.languages.calendar import DAY
-from memorist.languages.phrases import spans
+from memorist.languages.phrases import phrases
 from memorist.languages.sentences import asks, length_of, sentences_of
 from memorist.languages.table import LIFE_CHANGES
 from memorist.recall.lives import told_in
@@ -94,7 +94,21 @@ def _clauses(sentence: str, stating: Sequence[re.Pattern[str]]) -> list[str]:
 
 def _days(text: str, at: datetime) -> Iterable[int]:
     """Return the days in the middle of the stretches of time that a text points at; of "on Friday" the last and the
-    next, as texts tell of plans, too."""
-    for span in spans(text, at, lies="either"):
-        if span.end - span.start < _LONGEST:
-            yield int((span.start + span.end) / 2 // DAY - at.timestamp() // DAY)
+    next, as texts tell of plans, too, but for a sentence that shows the past."""
+    said_at = at.timestamp()
+    for phrase in phrases(text, at, lies="either"):
+        span = phrase.span
+        meant = phrase.step or span.start <= said_at or not said("did", _sentence_at(text, phrase.start))
+        if meant and span.end - span.start < _LONGEST:
+            yield int((span.start + span.end) / 2 // DAY - said_at // DAY)
+
+
+def _sentence_at(text: str, position: int) -> str:
+    """Return the sentence that holds a position of a text."""
+    end, held = 0, text
+    for sentence in sentences_of(text):
+        start = text.index(sentence, end)
+        if start > position:
+            break
+        end, held = start + len(sentence), sentence
+    return held
