@@ -58,7 +58,9 @@ def test_days_are_those_seen_from_when_it_was_said() -> None:
     assert days_in(marks("We had lunch on Friday")) == [-3]  # a sentence in the past
     assert sorted(days_in(marks("We had lunch. The plumber comes on Friday!"))) == [-3, 4]
     assert days_in(marks("El viernes entregué el informe")) == [-3]
+    assert days_in(marks("On Friday I finished the report")) == [-3]
     assert days_in(marks("We had tickets for next Friday")) == [4]
+    assert sorted(days_in(marks("Your flight leaves on Friday"))) == [-3, 4]
     assert days_in(marks("It was a good year")) == []
     assert days_in(marks("I moved there last year")) == []  # too long a stretch for a day
     assert "timed" in marks("I moved there last year")

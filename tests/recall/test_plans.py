@@ -40,6 +40,8 @@ def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
         ("2025-07-01", "Who do I meet on Wednesday?", {LUNCH}),
         ("2025-07-01", "What is on July 5th?", {PARTY}),
         ("2025-07-01", "Do I have anything on July 12?", {CONCERT}),
+        ("2025-07-02", "plumber or dentist for Friday", {DENTIST, PLUMBER}),
+        ("2025-07-01", "appointments on Wednesday", {LUNCH}),
     ],
 )
 def test_what_is_planned_is_found_by_its_day(memory: Memory, asked_at: str, question: str, planned: set[str]) -> None:

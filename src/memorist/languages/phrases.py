@@ -176,7 +176,7 @@ def _years(month: int, day: int, now: datetime, years: Sequence[int], lies: Lies
     not in the future, or the next that is not over."""
     last = now.year if (month, day) <= (now.month, now.day) else now.year - 1
     coming = now.year if (month + months, day) >= (now.month, now.day) else now.year + 1
-    found = {"behind": years or (last,), "ahead": (*years, coming), "either": (last, coming)}[lies]
+    found = {"behind": years or (last,), "ahead": (*years, coming), "either": (*years, last, coming)}[lies]
     return [each for each in dict.fromkeys(found) if (month, day) != (2, 29) or isleap(each)]
 
 

@@ -15,6 +15,7 @@ from memorist.system.regex import regex
 Phrases: TypeAlias = Literal[
     "first_person",
     "own",
+    "past",
     "who",
     "when",
     "where",
@@ -44,10 +45,12 @@ Phrases: TypeAlias = Literal[
     "event",
 ]
 """The lists of a table. docs/languages.md says what each holds."""
-OPTIONAL = frozenset(("question_end", "own", "is", "did", "was", "lasted", "whether", "corrects", "no_state", "event"))
+OPTIONAL = frozenset(
+    ("question_end", "own", "past", "is", "did", "was", "lasted", "whether", "corrects", "no_state", "event")
+)
 """Lists that a table may leave out: a question's end, which most languages write as a mark; what stands for "I" where
-that word is dropped; a correction; and those that tell a question for a state, without which only "now" and "before"
-do."""
+that word is dropped; the past of a statement; a correction; and those that tell a question for a state, without which
+only "now" and "before" do."""
 
 PLACE = re.compile(r"\{([a-z_]+)\}")
 """A name in braces, which stands for a pattern kept elsewhere."""

@@ -98,9 +98,13 @@ def _days(text: str, at: datetime) -> Iterable[int]:
     said_at = at.timestamp()
     for phrase in phrases(text, at, lies="either"):
         span = phrase.span
-        meant = phrase.step or span.start <= said_at or not said("did", _sentence_at(text, phrase.start))
+        meant = phrase.step or span.start <= said_at or not _is_past(_sentence_at(text, phrase.start))
         if meant and span.end - span.start < _LONGEST:
             yield int((span.start + span.end) / 2 // DAY - said_at // DAY)
+
+
+def _is_past(sentence: str) -> bool:
+    return any(each.says("past" if "past" in each.table else "did", plain(sentence)) for each in tables_of(sentence))
 
 
 def _sentence_at(text: str, position: int) -> str:

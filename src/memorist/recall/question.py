@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from memorist.languages import Language, Phrases, languages_of, plain, said, tables_of
 from memorist.languages.calendar import DAY, Span
-from memorist.languages.phrases import phrases, spans
+from memorist.languages.phrases import Lies, phrases, spans
 from memorist.languages.sentences import asks, length_of, unspaced
 from memorist.languages.table import words_of
 from memorist.recall.analysis import asked_terms, former_terms, terms
@@ -123,11 +123,12 @@ def read_question(
     gone = {t for s in spoken for t in terms(s)}
     first_person = said("first_person", text) or said("own", text)
     present = said("now", text)
-    ahead = said("is", text) and not (said("did", text) or said("was", text) or said("before", text))
-    pointed = tuple(spans(text, now, years, lies="ahead" if ahead else "behind"))
-    ahead = ahead and bool(pointed) and all(span.end - span.start <= _DAYS for span in pointed)
-    asked = [t for t in asked_terms(_without_times(text, now, counted=True) if ahead else text) if t not in gone]
     phrase = not (asks(text, tables) or any(said(what, text) for what in _ASKING))
+    past = said("did", text) or said("was", text) or said("before", text)
+    lies: Lies = "behind" if past else "ahead" if said("is", text) else "either" if phrase else "behind"
+    pointed = tuple(spans(text, now, years, lies=lies))
+    ahead = lies != "behind" and bool(pointed) and all(span.end - span.start <= _DAYS for span in pointed)
+    asked = [t for t in asked_terms(_without_times(text, now, counted=True) if ahead else text) if t not in gone]
     state, until = _state_sought(text, pointed) if phrase else _state(text, first_person, present, pointed, now)
     mild = state is not None and (phrase or not (first_person or present))
     if mild and named:  # of the lives of those who speak here, more is asked than their present state
