@@ -3,7 +3,7 @@
 
 import pytest
 
-from memorist.languages import CODES, Language, language, plain, tables_of
+from memorist.languages import CODES, language, plain, tables_of
 from memorist.languages.table import LIFE_CHANGES
 
 NAMES = LIFE_CHANGES
@@ -134,15 +134,11 @@ OTHERWISE: dict[str, tuple[str, ...]] = {
 """What tells no change of the speaker's own life."""
 
 
-def told(table: Language, text: str) -> list[str]:
-    return [name for name, change in table.life_changes.items() if change.told.search(plain(text))]
-
-
 @pytest.mark.parametrize("code", TOLD)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_change_is_told_and_found_by_its_words(code: str, name: str) -> None:
     text, table = TOLD[code][NAMES.index(name)], language(code)
-    assert told(table, text) == [name] and table in tables_of(text)
+    assert table.changes("told", plain(text)) == [name] and table in tables_of(text)
     assert set(table.life_changes[name].words.split()) & set(plain(text).split())
 
 
@@ -151,7 +147,7 @@ def test_a_change_is_told_and_found_by_its_words(code: str, name: str) -> None:
     [(code, name, text) for code, known in ALSO_TOLD.items() for name, texts in known.items() for text in texts],
 )
 def test_a_change_is_told_in_many_ways(code: str, name: str, text: str) -> None:
-    assert told(language(code), text) == [name]
+    assert language(code).changes("told", plain(text)) == [name]
 
 
 @pytest.mark.parametrize("code", TOUCHED)
@@ -163,7 +159,7 @@ def test_what_somebody_says_of_themselves_is_touched(code: str, name: str) -> No
 
 @pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in OTHERWISE.items() for text in texts])
 def test_other_things_are_no_changes_of_a_life(code: str, text: str) -> None:
-    assert told(language(code), text) == []
+    assert language(code).changes("told", plain(text)) == []
 
 
 def test_each_table_that_knows_changes_knows_the_same_and_has_its_examples() -> None:
@@ -192,17 +188,13 @@ NOT_ASKED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def asked(table: Language, text: str) -> list[str]:
-    return [name for name, change in table.life_changes.items() if change.asked.search(plain(text))]
-
-
 @pytest.mark.parametrize("code", TOLD)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_so_since_a_change_is_asked_for(code: str, name: str) -> None:
     text, table = ASKED[code][NAMES.index(name)], language(code)
-    assert asked(table, text) == [name] and table in tables_of(text)
+    assert table.changes("asked", plain(text)) == [name] and table in tables_of(text)
 
 
 @pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in NOT_ASKED.items() for text in texts])
 def test_what_others_do_and_what_a_change_leaves_is_not_asked_for_since_one(code: str, text: str) -> None:
-    assert asked(language(code), text) == []
+    assert language(code).changes("asked", plain(text)) == []

@@ -6,13 +6,13 @@ depends. Which changes of a life touch what, a language's table says.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from memorist.context.naming import Recall
 from memorist.languages import role_of, tables_of
 from memorist.languages.sentences import asks, sentences_of
-from memorist.recall.lives import readings, told_in
+from memorist.recall.lives import SAME, readings, told_in
 from memorist.recall.marks import speaker_of
 from memorist.recall.replaced import TELLING
 from memorist.records.origins import LEVELS, Trust
@@ -20,8 +20,6 @@ from memorist.records.record import Record
 
 _LOOKED_AT = 40
 """The records in which changes are looked for."""
-_SAME = timedelta(days=60)
-"""What is told so soon after a change of the same kind is that change: one speaks of a new job for weeks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def _first_of_each(records: Iterable[Record], trust: Callable[[Record], Trust]) 
     for record in filter(_of_users, records):
         for name in sorted(told_in(record.text)):
             who = name, speaker_of(record), record.scope.user, trust(record)
-            if who not in last or record.at - last[who] > _SAME:
+            if who not in last or record.at - last[who] > SAME:
                 changes.append(Changed(name, record))
             last[who] = record.at
     return changes

@@ -117,10 +117,9 @@ def _earning(new: list[Hit], hits: list[Hit]) -> tuple[list[Hit], str]:
     The longer the text is already, and the surer the best hit, the more a line must hold; a former state makes nothing
     sure. Of two that may tell states of the same each holds the other's share too, as far as that is likely: "I report
     to David", where "my boss is Karen" fits the question far better. What is less likely than a record drawn blindly
-    from a small memory tells nothing. The lengths do not depend on the budget, so that a larger
-    one tells at least the same. Known records take no share of the probability from new ones: if the prompt already
-    holds the answer, the rest is chosen as if that record did not exist. The best hit is
-    always told.
+    from a small memory tells nothing. The lengths do not depend on the budget, so that a larger one tells at least the
+    same. Known records take no share of the probability from new ones: if the prompt already holds the answer, the rest
+    is chosen as if that record did not exist. The best hit is always told.
     """
     left = max(min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0), _LEAST)
     sure = min(max((hit.score for hit in new if hit.replaced is None), default=0.0) / left, 1.0)

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 Grain: TypeAlias = Literal["hour", "day", "week", "weekend", "month", "season", "year"]
 
 DAY = 86_400.0
+WEEK = 7 * DAY
 """Seconds."""
 _NOWRUZ = 226_530
 """The day before the first of year 0 of the Solar Hijri calendar, as an ordinal; right from 1960 to 2040."""

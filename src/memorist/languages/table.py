@@ -131,6 +131,10 @@ class Language:
             for name, each in self.table.get("life_changes", {}).items()
         }
 
+    def changes(self, part: Literal["told", "asked"], text: str) -> list[str]:
+        """Return the names of the changes of a life that a text, which `plain` returned, tells or asks after."""
+        return [name for name, each in self.life_changes.items() if getattr(each, part).search(text)]
+
     def compiled(self, phrases: Sequence[str]) -> re.Pattern[str]:
         """Return what finds any of some phrases as whole words, compiled at its first use."""
         found = f"{self._left}(?:{'|'.join(map(self._whole, phrases))}){self._right}" if phrases else r"(?!)"

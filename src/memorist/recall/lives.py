@@ -1,26 +1,24 @@
-"""Changes of a life: which a text tells of its speaker, and after which a question asks for what is so now.
+"""Changes of a life that a text tells of its speaker.
 
 "We moved to Leipzig" tells where one lives, in none of the words of "I live in Linden Street in Cologne". Which changes
 there are, the tables of languages say.
 """
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 
 from memorist.languages import Language, plain, tables_of
 from memorist.recall.question import as_the_user_says
 
+SAME = timedelta(days=60)
+"""What is told so soon after a change of the same kind is that change: one speaks of a new job for weeks."""
 _READ = 1000
 """The characters of a text that are read."""
 
 
 def told_in(text: str) -> set[str]:
     """Return the names of the changes that the speaker of a text tells of themselves."""
-    return {
-        name
-        for table, given in readings(text, tables_of(text))
-        for name, each in table.life_changes.items()
-        if each.told.search(given)
-    }
+    return {name for table, given in readings(text, tables_of(text)) for name in table.changes("told", given)}
 
 
 def readings(text: str, tables: Iterable[Language]) -> Iterator[tuple[Language, str]]:

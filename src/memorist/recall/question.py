@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from memorist.languages import Language, Phrases, languages_of, plain, said, tables_of
-from memorist.languages.calendar import DAY, Span
+from memorist.languages.calendar import WEEK, Span
 from memorist.languages.phrases import Lies, phrases, spans
 from memorist.languages.sentences import asks, length_of, unspaced
 from memorist.languages.table import words_of
@@ -27,8 +27,6 @@ _LONGEST, _LONGEST_PHRASE, _LEAST = 25, 7, 3
 fewest of a question without its time."""
 _LETTERS = 3
 """Where no space parts them, so many letters count as a word."""
-_DAYS = 7 * DAY
-"""The longest stretch of time, in seconds, for which something is planned."""
 _SAID = (".", "!", "。", "！", "।")
 """What ends a statement."""
 _ASKING: Sequence[Phrases] = ("who", "when", "where", "how_many", "whether")
@@ -69,7 +67,7 @@ class Question:
     phrase: bool = False
     """Whether it asks nothing, as the words of a search do not: "door code"."""
     ahead: bool = False
-    """Whether it asks for what is planned for some days: "What do I have on Friday?"."""
+    """Whether it asks for what is planned for some days, a week at most: "What do I have on Friday?"."""
     since: frozenset[str] = frozenset()
     """The changes of a life since which it asks what is so: of "Where do I live?" a move."""
 
@@ -127,7 +125,7 @@ def read_question(
     past = said("did", text) or said("was", text) or said("before", text)
     lies: Lies = "behind" if past else "ahead" if said("is", text) else "either" if phrase else "behind"
     pointed = tuple(spans(text, now, years, lies=lies))
-    ahead = lies != "behind" and bool(pointed) and all(span.end - span.start <= _DAYS for span in pointed)
+    ahead = lies != "behind" and bool(pointed) and all(span.end - span.start <= WEEK for span in pointed)
     asked = [t for t in asked_terms(_without_times(text, now, counted=True) if ahead else text) if t not in gone]
     state, until = _state_sought(text, pointed) if phrase else _state(text, first_person, present, pointed, now)
     mild = state is not None and (phrase or not (first_person or present))
@@ -157,9 +155,10 @@ def read_question(
     )
 
 
-def _since(text: str, tables: Sequence[Language]) -> frozenset[str]:
-    known, given = [each.life_changes for each in tables], plain(text)
-    return frozenset(name for each in known for name, change in each.items() if change.asked.search(given))
+def _since(text: str, tables: Iterable[Language]) -> frozenset[str]:
+    """Return the changes of a life since which a text asks what is so."""
+    given = plain(text)
+    return frozenset(name for each in tables for name in each.changes("asked", given))
 
 
 def _without_times(text: str, now: datetime, *, counted: bool = False) -> str:

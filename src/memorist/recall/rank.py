@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.languages import CODES, language, role_of
-from memorist.languages.calendar import DAY
+from memorist.languages.calendar import DAY, WEEK
 from memorist.operations.requests import Mode, Recall
 from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
 from memorist.recall.forms import forms_of
@@ -17,7 +17,7 @@ from memorist.recall.question import Question
 from memorist.recall.replaced import FURTHEST, LEAST, MOST, replacements
 from memorist.recall.scale import Scale
 from memorist.recall.spelling import respelled
-from memorist.recall.temporal import WEEK, time_fit
+from memorist.recall.temporal import time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
 from memorist.records.filters import Filter
 from memorist.records.record import Kind
@@ -428,10 +428,11 @@ def _told_time(index: WallIndex, question: Question, rows: Rows) -> dict[str, Fl
     if not question.ahead:  # who asks for what was is not answered by what was planned
         over = days <= index.column("at")[marked] // (DAY * 1e6)
         marked, days = marked[over], days[over]
+    noons = (days.astype(np.float64) + 0.5) * DAY
     signals: dict[str, Floats] = {}
-    for name, fades in (("told_time", WEEK), ("planned", DAY))[: 2 if question.ahead else 1]:
+    for name, fades in {"told_time": WEEK, **({"planned": DAY} if question.ahead else {})}.items():
         best = np.zeros(index.rows, np.float32)
-        np.maximum.at(best, marked, time_fit((days.astype(np.float64) + 0.5) * DAY, question.spans, fades))
+        np.maximum.at(best, marked, time_fit(noons, question.spans, fades))
         signals[name] = best[rows]
     return signals
 

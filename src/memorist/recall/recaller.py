@@ -213,8 +213,8 @@ def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], searc
         signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
     if signals and request.mode == "hybrid":
         share = best.crowd.share(best.total())
-        signals = {**signals, "share": share, "instead": best.instead(share)}
-        signals["blind"] = np.full(len(share), 1 / best.crowd.count, np.float32)
+        blind = np.full(len(share), 1 / best.crowd.count, np.float32)
+        signals = {**signals, "share": share, "instead": best.instead(share), "blind": blind}
     hits = []
     for position, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
         if number not in records:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import chain
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from memorist.languages import Language, Phrases, plain, role_of, tables_of
 from memorist.recall.analysis import any_terms
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
+from memorist.recall.lives import SAME
 from memorist.recall.marks import ASKS, CORRECTS
 from memorist.recall.scale import Scale
 from memorist.recall.vectors import products
@@ -52,8 +54,6 @@ LEAST = 0.7
 """The least score of a replacement that is told."""
 LIVED = 0.7
 """How likely what tells the change of a life that is asked about replaces what was told before."""
-_SAME_CHANGE = 60 * 86_400_000_000
-"""What is told so soon after a change of a life, in microseconds, is that change: one speaks of a new job for weeks."""
 _SIGNS: Sequence[Phrases] = ("changed", "no_longer", "corrects")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TRUSTED = Author.USER | Author.OPERATOR
@@ -139,7 +139,7 @@ def _before_change(at: Rows, told: Bools) -> Bools:
     """Return for rows of some times which others, by column, tell a change of a life that had not been told of yet."""
     telling = np.flatnonzero(told)
     telling = telling[np.argsort(at[telling], kind="stable")]
-    first = np.diff(at[telling], prepend=np.iinfo(np.int64).min // 2) > _SAME_CHANGE
+    first = np.diff(at[telling], prepend=np.iinfo(np.int64).min // 2) > SAME / timedelta(microseconds=1)
     began = np.full(len(at), np.iinfo(np.int64).min)
     began[telling] = at[telling][first][np.cumsum(first) - 1]
     before: Bools = at[:, None] < began

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.languages.calendar import DAY, Span
-
-WEEK = 7 * DAY
+from memorist.languages.calendar import WEEK, Span
 
 
 def time_fit(happened_at: NDArray[np.float64], asked: Sequence[Span], fades: float = WEEK) -> NDArray[np.float32]:
