@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.languages import role_of
 from memorist.recall.marks import COLUMNS, STANDING, days_in
 from memorist.recall.postings import Postings, Run
 from memorist.recall.segments import Segment
@@ -287,6 +288,17 @@ class WallIndex:
         if self._years is None:
             self._years = _years_of(self.column("at")[self.alive])
         return sorted(self._years)
+
+    def spoken_by(self, speakers: Iterable[int], rows: Rows) -> Bools:
+        """Return which of some rows the speakers of some codes say; -1 stands for nobody."""
+        said = np.zeros(len(self.speakers) + 1, bool)  # the last is what -1 points at
+        said[list(speakers)] = True
+        spoken: Bools = said[self.column("speaker")[rows]]
+        return spoken
+
+    def in_role(self, role: str | None) -> list[int]:
+        """Return the codes of the speakers whose names are a role's; None for people."""
+        return [code for name, code in self.speakers.items() if role_of(str(name)) == role]
 
     def neighbours(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return for each row the rows before and after it in its conversation, -1 for none."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.languages import CODES, language, role_of
+from memorist.languages import CODES, language
 from memorist.languages.calendar import DAY, WEEK
 from memorist.operations.requests import Mode, Recall
 from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
@@ -239,9 +239,8 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
         signals |= _told_time(index, question, rows)
     if asked.vector is not None:
         signals |= _telling(index, question, rows)
-        assistants = [code for name, code in index.speakers.items() if role_of(str(name)) == "assistant"]
-        if assistants:  # an answer repeats the question's words
-            signals["echo"] = signals["words"] * np.isin(index.column("speaker")[rows], assistants)
+        if assistants := index.in_role("assistant"):  # an answer repeats the question's words
+            signals["echo"] = signals["words"] * index.spoken_by(assistants, rows)
     signals |= _conversation(index, rows, signals)
     ranked = _ranked(index, rows, cosines, signals, asked.scale)
     if asked.vector is not None and len(rows):
@@ -406,16 +405,15 @@ def _around(index: WallIndex, rows: Rows, cosines: Floats) -> Floats:
 
 def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
     """Return who speaks: the people asked about, and the user where the question says "I"."""
-    speaker = index.column("speaker")[rows]
     signals: dict[str, Floats] = {}
     asked = [code for name, code in index.speakers.items() if name in question.speakers]
     if 0 < len(asked) < len(index.speakers):
-        signals["speaker"] = np.isin(speaker, asked).astype(np.float32)
-    people = [code for name, code in index.speakers.items() if role_of(str(name)) is None]
+        signals["speaker"] = index.spoken_by(asked, rows).astype(np.float32)
+    people = index.in_role(None)
     # Who talks with an assistant is the one named "user", or whoever has no role where another has one.
     users = [index.speakers["user"]] if "user" in index.speakers else people
     if question.first_person and users and len(people) < len(index.speakers):
-        signals["first_person"] = np.isin(speaker, users).astype(np.float32)
+        signals["first_person"] = index.spoken_by(users, rows).astype(np.float32)
     return signals
 
 

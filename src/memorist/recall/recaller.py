@@ -224,9 +224,10 @@ def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], searc
         matched = tuple(dict.fromkeys(word for term, word in asked.items() if term in held)) if held else ()
         told = {name: float(values[position]) for name, values in signals.items()}
         replaced = None
-        if best.by is not None and best.likely is not None and int(best.by[position]) in records:
-            later = records[int(best.by[position])]
-            score = score_of(float(best.likely[position]), record.text, later.text)
-            replaced = Replaced(later.id, later.at, score) if score >= LEAST else None
+        if best.by is not None and best.likely is not None and best.likely[position] >= LEAST:
+            later = records.get(int(best.by[position]))
+            if later is not None:
+                score = score_of(float(best.likely[position]), record.text, later.text)
+                replaced = Replaced(later.id, later.at, score) if score >= LEAST else None
         hits.append(Hit(record, similarities[position], scores[position], matched, told, replaced))
     return hits

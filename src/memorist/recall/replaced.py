@@ -9,15 +9,13 @@ constants were fitted on the pairs of bench/data/now_dev, with each of its four 
 
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import chain
 
 import numpy as np
 
-from memorist.languages import Language, Phrases, plain, role_of, tables_of
+from memorist.languages import Language, Phrases, plain, tables_of
 from memorist.recall.analysis import any_terms
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.lives import SAME
@@ -45,7 +43,7 @@ MOST = 60
 SEEDS = 40
 """The best of them, which replace and are replaced."""
 _SAMPLE = 256
-_SPREAD = 2654435761
+_SPREAD, _SPREAD_OVER = 2654435761, 2**32
 """Spreads numbers evenly; Knuth, The Art of Computer Programming, volume 3, section 6.4."""
 _USUAL = 20
 """Of how many unrelated texts the mean stands for a wall that has few of its own."""
@@ -193,7 +191,7 @@ def middle(index: WallIndex, scale: Scale) -> Floats:
     living = np.flatnonzero(index.alive)
     step = max(1, len(living) // _SAMPLE)
     # A sample by number is the same in whatever order the records were read.
-    some = living[index.column("number")[living] * _SPREAD % 2**32 < 2**32 // step]
+    some = living[index.column("number")[living] * _SPREAD & (_SPREAD_OVER - 1) < _SPREAD_OVER // step]
     summed = index.vectors.take(some).sum(axis=0)
     if scale.texts is None:
         middle: Floats = summed / max(len(some), 1)
@@ -205,23 +203,20 @@ def middle(index: WallIndex, scale: Scale) -> Floats:
 def _shared(index: WallIndex, rows: Rows, seeds: Rows, passed: Set[str]) -> tuple[Floats, Bools]:
     """Return the information in the rare words that each row shares with each seed, at most 2; and whether both hold
     numbers, but not the same."""
-    said = [set(index.terms(row).split()[:_WORDS]) for row in rows.tolist()]
-    held = Counter(chain.from_iterable(said))
-    numbers = {word for word in held if word[0].isdigit()}
+    said = [index.terms(row).split()[:_WORDS] for row in rows.tolist()]
+    places: dict[str, int] = {}
+    each_place = [places.setdefault(word, len(places)) for words in said for word in words]
+    table = np.zeros((len(rows), len(places)), np.float32)
+    table[np.repeat(np.arange(len(rows)), [len(words) for words in said]), each_place] = 1
+    digits = np.array([word[0].isdigit() for word in places], bool)
+    counts = table[:, digits].sum(axis=1)
+    several = (table.sum(axis=0) > 1).tolist()
+    found = {word: place for word, place in places.items() if several[place] and word not in passed}
     size, holders = math.log(index.living + _USUAL), index.posted().holders
-    most = math.exp((1 - RARE) * size)
-    spoken = set().union(*(said[seed] for seed in seeds.tolist())) - passed
-    several = [word for word in spoken if held[word] > 1]
-    found = {word: count for word in several if (count := holders(word)) <= most or word in numbers}
-    places = {word: place for place, word in enumerate(found)}
-    table = np.zeros((len(said), len(places)), np.float32)
-    for position, words in enumerate(said):
-        table[position, [places[word] for word in places.keys() & words]] = 1
-    counts = np.array([len(numbers & words) for words in said])
-    each = np.maximum(np.array(list(found.values()), np.float32), 1)
-    information = np.where(each <= most, 1 - np.log(each) / size, 0).astype(np.float32)
-    digits = np.array([word in numbers for word in places], np.float32)
-    alike = products(table * digits, table[seeds])
+    each = np.maximum(np.array([holders(word) for word in found], np.float32), 1)
+    information = np.where(each <= math.exp((1 - RARE) * size), 1 - np.log(each) / size, 0).astype(np.float32)
+    table = table.take(list(found.values()), axis=1)
+    alike = products(table * digits.take(list(found.values())), table[seeds])
     mine, theirs = counts[:, None], counts[None, seeds]
     other = (mine > 0) & (theirs > 0) & ((alike < mine) | (alike < theirs))
     return np.minimum(products(table * information, table[seeds]), 2), other
@@ -235,11 +230,10 @@ def _later(index: WallIndex, rows: Rows, gap: float) -> Bools:
     does what came from an import or the web replace what the user said: whoever had a hand in the later record is the
     user, the operator, or an author of both.
     """
-    assistants = [code for name, code in index.speakers.items() if role_of(str(name)) == "assistant"]
     at, number, session, speaker, kind, authors, asks, corrects = (
         index.column(name)[rows] for name in ("at", "number", "session", "speaker", "kind", "authors", ASKS, CORRECTS)
     )
-    assistant, tells = np.isin(speaker, assistants), np.isin(kind, _KINDS) & ~asks
+    assistant, tells = index.spoken_by(index.in_role("assistant"), rows), np.isin(kind, _KINDS) & ~asks
     at_, number_, session_, speaker_, authors_ = (each[:, None] for each in (at, number, session, speaker, authors))
     after = (at > at_ + gap) if gap else (at > at_) | ((at == at_) & (number > number_))
     apart = (session != session_) | (session < 0)[:, None] | corrects
