@@ -84,7 +84,7 @@ async def asked_of(evaluator: object, data: Path) -> list[Asked]:
         ranked = rank(index, ranking.replace(search, scale=ranking.replace(scale, moved=moved)))
         none = np.zeros(len(ranked.numbers), np.float32)
         signals = np.stack([ranked.signals.get(name, none) for name in LEARNED], 1).astype(np.float64)
-        rest = ranked.total() - signals @ [ranking.STATES[name] for name in LEARNED]
+        rest = ranked.total - signals @ [ranking.STATES[name] for name in LEARNED]
         rows = {number: row for row, number in enumerate(ranked.numbers.tolist())}
         gold, stale = (
             np.array([rows[numbers[one]] for one in each.get(what) or ()], np.intp) for what in ("gold", "stale")

@@ -128,7 +128,7 @@ async def recalled(
     best = rank(index, Search(request, Filter(), request.limit, question, vector, moment)).best(request, HITS)
     ids = {entry.number: entry.id for entry in wall}
     answers = np.array([ids[number] in gold for number in best.numbers.tolist()])
-    total = best.total()
+    total = best.total
     known = np.column_stack([total, np.full(len(total), best.crowd.talk), best.crowd.share(total)])
     return Example(known.astype(np.float64), answers, weight, what)
 

@@ -122,9 +122,10 @@ class Search:
 class Ranked:
     """Rows of the index and their records' numbers, in no order yet, with what each signal says of them.
 
-    `similarities` are cosines; `unsure` tells that they are approximate. `scale` is theirs. `crowd`
-    is what a score compares a record with: all that were ranked, those left out since included. `by` are the numbers of
-    the records that replace them, and `likely` how likely the two speak of the same; None where no state was asked.
+    `similarities` are cosines; `unsure` tells that they are approximate. `scale` is theirs. `total` is the weighted sum
+    of the signals, and the rating. `crowd` is what a score compares a record with: all that were ranked, those left out
+    since included. `by` are the numbers of the records that replace them, and `likely` how likely the two speak of the
+    same; None where no state was asked.
     """
 
     rows: Rows
@@ -132,6 +133,7 @@ class Ranked:
     similarities: Floats
     signals: Mapping[str, Floats]
     ratings: Floats
+    total: Floats
     unsure: bool = False
     scale: Scale = _AS_IT_IS
     crowd: Crowd = _NOBODY
@@ -143,10 +145,24 @@ class Ranked:
         """Return the same with similarities computed from the whole vectors."""
         exact = [float(vectors[number] @ vector) if number in vectors else 0.0 for number in self.numbers.tolist()]
         similarities = np.array(exact, np.float32)
-        signals = dict(self.signals)
-        if "meaning" in signals:
-            signals["meaning"] = signals["meaning"] + self.scale.fit(similarities) - self.scale.fit(self.similarities)
-        return replace(self, similarities=similarities, signals=signals, unsure=False)
+        exactly = replace(self, similarities=similarities, unsure=False)
+        if "meaning" not in self.signals:
+            return exactly
+        more = self.scale.fit(similarities) - self.scale.fit(self.similarities)
+        signals = {**self.signals, "meaning": self.signals["meaning"] + more}
+        return replace(exactly, signals=signals, total=self.total + np.float32(self.weights["meaning"]) * more)
+
+    def with_signals(self, signals: Mapping[str, Floats]) -> "Ranked":
+        """Return the same with more signals."""
+        more = _sum(signals, self.weights, len(self.total))
+        return replace(self, signals={**self.signals, **signals}, total=self.total + more)
+
+    def with_weights(self, weights: Mapping[str, float]) -> "Ranked":
+        """Return the same with other weights of the signals."""
+        if weights is self.weights:
+            return self
+        total = _sum(self.signals, weights, len(self.total)) + np.float32(RATING) * self.ratings
+        return replace(self, weights=weights, total=total)
 
     def replacing(self) -> list[int]:
         """Return the numbers of the records that may replace some of these."""
@@ -159,8 +175,7 @@ class Ranked:
         """Return the scores by which hits are ordered, 0 to 1."""
         if mode == "dense":
             return shared_out(WEIGHTS["meaning"] * self.similarities + RATING * self.ratings, WEIGHTS["meaning"])
-        total = self.total()
-        return calibrated(total, self.crowd) if mode == "hybrid" else shared_out(total, _MOST_BY_WORDS)
+        return calibrated(self.total, self.crowd) if mode == "hybrid" else shared_out(self.total, _MOST_BY_WORDS)
 
     def instead(self, shares: Floats) -> Floats:
         """Return which part of the shares of others each of these may hold instead of them.
@@ -178,10 +193,6 @@ class Ranked:
             held[earlier] += likely**3 * (1 - likely) * shares[later]
         return held
 
-    def total(self) -> Floats:
-        """Return the weighted sum of the signals, and the rating."""
-        return _sum(self.signals, self.weights, len(self.numbers)) + np.float32(RATING) * self.ratings
-
     def best(self, request: Recall, count: int, *, reaching: bool = True) -> "Ranked":
         """Return the best `count`, best first, the newer of equals first.
 
@@ -192,7 +203,7 @@ class Ranked:
         if reaching and request.min_score > 0:
             passed = passed[self.scores(request.mode)[passed] >= request.min_score]
         # Of "hybrid" the sums, as the scores of those far behind are all next to nothing.
-        scores = self.total() if request.mode == "hybrid" else self.scores(request.mode)
+        scores = self.total if request.mode == "hybrid" else self.scores(request.mode)
         if len(passed) > count:  # sort only those that tie with the last position or better
             last = np.partition(scores[passed], -count)[-count]
             passed = passed[scores[passed] >= last]
@@ -208,6 +219,7 @@ class Ranked:
             similarities=self.similarities[positions],
             signals={name: values[positions] for name, values in self.signals.items()},
             ratings=self.ratings[positions],
+            total=self.total[positions],
             by=None if self.by is None else self.by[positions],
             likely=None if self.likely is None else self.likely[positions],
         )
@@ -289,7 +301,7 @@ def _foremost(total: Floats, most: int = MOST) -> Rows:
 
 def _once(index: WallIndex, ranked: Ranked) -> Floats:
     """Return the sums of the records; those among the best that say the same share one chance, and count once."""
-    total = ranked.total()
+    total = ranked.total
     best = _foremost(total)
     said: set[str] = set()
     repeated = []
@@ -305,44 +317,40 @@ def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
     """Return the same with the signals that are found among the best only: how near each is to any question, and,
     where a state is asked for, what replaces what."""
     may = PHRASE if question.phrase else MILD
-    ranked = replace(ranked, weights=WEIGHTS if question.state is None else may if question.mild else STATES)
-    best = _foremost(ranked.total())
+    ranked = ranked.with_weights(WEIGHTS if question.state is None else may if question.mild else STATES)
+    best = _foremost(ranked.total)
     rows, count = ranked.rows[best], len(ranked.rows)
     generic = ranked.scale.generic(index.vectors.take(rows), index.column(FOREIGN)[rows])
-    signals = {**ranked.signals, "generic": _spread_out(generic, best, count)}
-    ranked = replace(ranked, signals=signals)
+    ranked = ranked.with_signals({"generic": _spread_out(generic, best, count)})
     if question.state is None:
         return ranked
     if question.mild:
-        best = _foremost(ranked.total(), _MOST_MILD)
+        best = _foremost(ranked.total, _MOST_MILD)
         rows = ranked.rows[best]
     if not len(best):  # all tie, and none tells another state than the rest
         return ranked
     until = None if question.until is None else question.until * 1e6
-    at = index.column("at")
     gap = _AT_ONCE if question.mild else 0
     since = [LIFE[name] for name in question.since]
-    found = replacements(index, rows, ranked.total()[best], ranked.scale, until, gap, question.tables, since=since)
-    replaced = _spread_out(found.replaced, best, count)
-    signals["states_around"] = _spread_out(found.lift, best, count)
+    found = replacements(index, rows, ranked.total[best], ranked.scale, until, gap, question.tables, since=since)
+    around, replaced = _spread_out(found.lift, best, count), _spread_out(found.replaced, best, count)
     if question.state == "all":  # none is sought in the place of another
-        signals["states_around"] *= _OF_ALL
-        return ranked
+        return ranked.with_signals({"states_around": _OF_ALL * around})
+    signals = {"states_around": around}
     if question.state == "before":
         signals["former"] = replaced
     else:
         signals |= {"replaced": replaced, "replaces": _spread_out(found.replaces, best, count)}
-    holds = np.ones(count, bool) if until is None else at[ranked.rows] <= until
+    times = index.column("at")[ranked.rows]
+    holds = np.ones(count, bool) if until is None else times <= until
     if question.state in ("now", "then") and not question.mild:
-        times = at[ranked.rows]
         earlier = np.searchsorted(np.sort(times), times)
         signals["latest"] = (earlier / max(count - 1, 1) * holds).astype(np.float32)
     if until is not None:
         signals["not_yet"] = (~holds).astype(np.float32)
     by = np.full(count, -1, np.int64)
     by[best] = np.where(found.by >= 0, index.column("number")[found.by], -1)
-    likely = _spread_out(found.likely, best, count)
-    return replace(ranked, signals=signals, by=by, likely=likely)
+    return replace(ranked.with_signals(signals), by=by, likely=_spread_out(found.likely, best, count))
 
 
 def _spread_out(values: Floats, positions: Rows, count: int) -> Floats:
@@ -470,12 +478,14 @@ def _sum(signals: Mapping[str, Floats], weights: Mapping[str, float], count: int
 def _ranked(
     index: WallIndex, rows: Rows, cosines: Floats, signals: Mapping[str, Floats], scale: Scale = _AS_IT_IS
 ) -> Ranked:
+    ratings = index.column("rating")[rows].astype(np.float32)
     return Ranked(
         rows=rows,
         numbers=index.column("number")[rows].astype(np.int64),
         similarities=cosines[rows],
         signals=signals,
-        ratings=index.column("rating")[rows].astype(np.float32),
+        ratings=ratings,
+        total=_sum(signals, WEIGHTS, len(rows)) + np.float32(RATING) * ratings,
         unsure=not index.vectors.exact and index.rows > 0,
         scale=scale,
     )

@@ -212,7 +212,7 @@ def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], searc
     if "meaning" in signals and vector is not None:
         signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
     if signals and request.mode == "hybrid":
-        share = best.crowd.share(best.total())
+        share = best.crowd.share(best.total)
         blind = np.full(len(share), 1 / best.crowd.count, np.float32)
         signals = {**signals, "share": share, "instead": best.instead(share), "blind": blind}
     hits = []
