@@ -63,3 +63,45 @@ def test_a_question_without_a_day_or_for_a_whole_year_asks_for_no_plan(memory: M
     for question in ("What do I eat?", "What is planned for this year?", "What was on yesterday?"):
         for hit in memory.recall(question, now="2025-07-01T08:00", explain=True):
             assert "planned" not in hit.signals
+
+
+WEEKLY = [
+    ("2025-06-03", "Choir practice every Tuesday at seven"),
+    ("2025-06-04", "Yoga on Mondays and Thursdays, bring a mat"),
+    ("2025-06-05", "The bins go out every second Friday"),
+    ("2025-06-06", "Lena has piano on Wednesday afternoons"),
+    ("2025-06-10", "We sang terribly at choir on Tuesday"),
+    ("2025-06-11", "Lunch with Ola next Tuesday"),
+    ("2025-06-12", "Bought a new kettle"),
+    ("2025-06-12", "The neighbour is back from Crete"),
+]
+CHOIR, YOGA, BINS, PIANO, SANG, OLA, *_ = (text for _, text in WEEKLY)
+
+
+@pytest.fixture(scope="module")
+def week() -> Iterator[Memory]:
+    with Memory.open(":memory:", embedder=OnnxEmbedder()) as opened:
+        for day, text in WEEKLY:
+            opened.remember(Draft(content=text, happened_at=f"{day}T12:00"))
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "question", "planned"),
+    [
+        ("2025-06-17", "What is on today?", {CHOIR, OLA}),
+        ("2025-06-17", "What do I have tomorrow?", {PIANO}),
+        ("2025-06-18", "Do I have anything on Thursday?", {YOGA}),
+        ("2025-06-18", "What is on on Mondays?", {YOGA}),
+        ("2025-06-18", "appointments on Friday", {BINS}),
+    ],
+)
+def test_what_recurs_is_found_on_its_day(week: Memory, asked_at: str, question: str, planned: set[str]) -> None:
+    hits = week.recall(question, now=f"{asked_at}T08:00", limit=len(planned) + 1, explain=True)
+    assert planned <= {hit.record.content for hit in hits}
+
+
+def test_what_recurs_is_no_answer_to_what_was(week: Memory) -> None:
+    [first, *rest] = week.recall("What did we do on Tuesday?", now="2025-06-11T08:00", explain=True)
+    assert first.record.content == SANG and "planned" not in first.signals
+    assert all(hit.signals["told_time"] < 1 for hit in rest if hit.record.content == CHOIR)

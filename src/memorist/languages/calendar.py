@@ -1,5 +1,6 @@
 """The calendar: which stretch of time "last weekend" is, counted from a day."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
@@ -9,6 +10,8 @@ Grain: TypeAlias = Literal["hour", "day", "week", "weekend", "month", "season", 
 DAY = 86_400.0
 WEEK = 7 * DAY
 """Seconds."""
+_THURSDAY = 3
+"""The weekday on which 1970 began."""
 _NOWRUZ = 226_530
 """The day before the first of year 0 of the Solar Hijri calendar, as an ordinal; right from 1960 to 2040."""
 _UNITS: dict[Grain, tuple[float, float]] = {
@@ -41,6 +44,17 @@ class Span:
     def middle(self) -> datetime:
         """The point in time in its middle."""
         return datetime.fromtimestamp((self.start + self.end) / 2, UTC)
+
+
+def bits_of(weekdays: Iterable[int]) -> int:
+    """Return days of the week, 0 for Monday, as the bits of a number: Monday is 1, Tuesday 2, Wednesday 4."""
+    return sum(1 << each for each in set(weekdays))
+
+
+def weekdays_of(spans: Iterable[Span]) -> int:
+    """Return the days of the week on which stretches of time have their days, as `bits_of` does."""
+    starts = (start for span in spans for start in range(int(span.start), int(span.end), int(DAY)))
+    return bits_of((start // int(DAY) + _THURSDAY) % 7 for start in starts)
 
 
 def counted(now: datetime, count: int, unit: Grain) -> Span:

@@ -1,7 +1,7 @@
 """The templates of a language's table as patterns: each finds phrases that point at a time, of one kind.
 
 A template is a regular expression in which names in braces stand for words of the table: {month}, {weekday}, {unit},
-{n} for a number. docs/languages.md lists them.
+{n} for a number, {weekdays} for one weekday or several in a row. docs/languages.md lists them.
 """
 
 import re
@@ -26,6 +26,9 @@ _NUMBERS = {
     "mm": r"(?P<mm>\d{1,2})",
     "d": r"(?P<d>\d{1,2})",
 }
+_LETTER = r"[^\W\d_]"
+_ROW, _ROW_UNSPACED = (f"{_LETTER}{{0,4}}", r"(?:[^\w.!?]{1,3}(?:\w{1,3} )?)"), ("", r"[^\w.!?。！？]{0,2}\w?")
+"""What may stand after each of several weekdays in a row, as the ending of a plural, and between two of them."""
 _STEPS = (-3, 3, -2, 2, -1, 1, 0)
 """In this order, so that "the day before yesterday" is read before "yesterday"."""
 
@@ -85,6 +88,17 @@ class Grammar:
         return _with_hints(self._rules)
 
     @cached_property
+    def recurring(self) -> Sequence[re.Pattern[str]]:
+        """What finds the days of the week on which something recurs, as `weekdays`: "every Tuesday"."""
+        templates = self._table["phrases"]["recurring"]
+        return [self._language.compiled([PLACE.sub(self._put, template)]) for template in templates]
+
+    def weekdays_in(self, text: str) -> set[int]:
+        """Return the days of the week that a plain text names, 0 for Monday."""
+        named = self.words["weekdays"]
+        return {int(named.meaning(found[0])) for found in re.finditer(named.pattern, text)}
+
+    @cached_property
     def counting(self) -> tuple[Sequence[Rule], Hints]:
         """The rules that count from the day a phrase was said, and their hints."""
         return _with_hints([each for each in self._rules if each[0].step is not None])
@@ -99,6 +113,7 @@ class Grammar:
 
     def _words_named(self) -> Mapping[str, Words]:
         months, short, weekdays = self._named("months", 1), self._named("months_short", 1), self._named("weekdays", 0)
+        brief = self._named("weekdays_short", 0) if self._language.spaced else {day: [] for day in weekdays}
         given = ("units", "pairs", "periods", "seasons", "numbers")
         units, pairs, periods, seasons, numbers = (_by_meaning(self._table.get(what, {})) for what in given)
         periods |= {f"weekday {day}": forms for day, forms in weekdays.items()}
@@ -107,6 +122,7 @@ class Grammar:
             "long": Words(months),
             "month": Words({month: [*forms, *short[month]] for month, forms in months.items()}),
             "weekday": Words(weekdays),
+            "weekdays": Words({day: [*forms, *brief[day]] for day, forms in weekdays.items()}),
             "unit": Words(units),
             "pair": Words(pairs),
             "season": Words(seasons),
@@ -156,6 +172,10 @@ class Grammar:
         return [each for each in known if each] + hints_in(PLACE.sub("()", template)) + digits
 
     def _put(self, place: re.Match[str]) -> str:
+        if place[1] == "weekdays":
+            ending, between = _ROW if self._language.spaced else _ROW_UNSPACED
+            each = f"(?:(?:{self.words['weekday'].pattern}){ending}|(?:{self.words['weekdays'].pattern})(?!{_LETTER}))"
+            return f"(?P<weekdays>{each}(?:{between}{each}){{0,6}})"
         if place[1] in self.words:
             return f"(?P<{place[1]}>{self.words[place[1]].pattern})"
         return _NUMBERS[place[1]] + (self._table["ordinal"] if place[1] == "d" else "")

@@ -87,6 +87,16 @@ def spans(text: str, now: datetime, years: Sequence[int] = (), *, lies: Lies = "
     return [phrase.span for phrase in phrases(text, now, years, lies=lies)]
 
 
+def recurring_in(text: str) -> set[int]:
+    """Return the days of the week, 0 for Monday, on which a text says that something recurs: "every Tuesday"."""
+    given, found = plain(text), set[int]()
+    for of in (grammar(each.code) for each in tables_of(text)):
+        for pattern in of.recurring:
+            for match in pattern.finditer(given):
+                found |= of.weekdays_in(match["weekdays"])
+    return found
+
+
 def date_in(text: str) -> datetime | None:
     """Return the midnight that begins the day which a text names, None if the text is anything but a date with its
     year.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.languages import role_of
-from memorist.recall.marks import COLUMNS, STANDING, days_in
+from memorist.recall.marks import COLUMNS, STANDING, days_in, weekdays_in
 from memorist.recall.postings import Postings, Run
 from memorist.recall.segments import Segment
 from memorist.recall.talks import Talks
@@ -32,7 +32,7 @@ KINDS = {kind: code for code, kind in enumerate(Kind)}
 _COLUMNS: Mapping[str, str] = {
     "number": "i8", "at": "i8", "expires_at": "i8", "superseded_at": "i8", "rating": "f4", "length": "i4",
     "agent": "i4", "session": "i4", "speaker": "i4", "before": "i4", "after": "i4", "kind": "i1", "authors": "i2",
-    "alive": "?", **dict.fromkeys(COLUMNS, "?"),
+    "alive": "?", "weekly": "u1", **dict.fromkeys(COLUMNS, "?"),
 }  # fmt: skip
 """The fields of a row, and their types."""
 _SHORT = 60
@@ -248,6 +248,7 @@ class WallIndex:
         columns["alive"][rows] = True
         for name in COLUMNS:
             self._columns[name][rows] = [name in entry.marks for entry in entries]
+        columns["weekly"][rows] = [weekdays_in(entry.marks) for entry in entries]
         for row, entry in enumerate(entries, rows.start):
             days = days_in(entry.marks)
             if days or row in self._days_of:

@@ -5,6 +5,7 @@
     timed       a message that says when something is or was
     corrects    a message that corrects what was said before: "actually, …", "I meant …"
     day:-1      a text that points at a day, here the one before it was said; up to six such marks
+    weekly:1    a text that tells of what recurs on a day of the week, here on Tuesdays; up to seven such marks
     foreign     a text in another language than English, which another of the bundled models embeds
     standing    an instruction or preference that holds from now on: "always …", "never …", "I prefer …"
     a_move      a change of the speaker's life that it tells, likewise `a_new_job` and the others of `LIFE`
@@ -19,8 +20,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from memorist.languages import Phrases, is_english, plain, role_of, said, tables_of
-from memorist.languages.calendar import DAY
-from memorist.languages.phrases import phrases
+from memorist.languages.calendar import DAY, bits_of
+from memorist.languages.phrases import phrases, recurring_in
 from memorist.languages.sentences import asks, length_of, sentences_of
 from memorist.languages.table import LIFE_CHANGES
 from memorist.recall.lives import told_in
@@ -32,13 +33,13 @@ LIFE = {name: name.replace(" ", "_") for name in LIFE_CHANGES}
 """The mark of each change of a life."""
 COLUMNS = (ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN, *LIFE.values())
 """The marks that are a field of a row in an index."""
-_POINTS_AT = "day:"
+_POINTS_AT, _RECURS = "day:", "weekly:"
 
 _CLAUSE = regex(r"[,;:–—]\s*|[、，；：،؛]\s*")
 _ONLY = 0.8
 """The least share of words in questions at which a message only asks."""
 _READ = 1000
-"""Characters in which days are looked for."""
+"""Characters in which days and weekdays are looked for."""
 _LONGEST = 40 * DAY
 """The longest stretch of time, in days, that counts as pointing at a day."""
 _MOST_DAYS = 6
@@ -55,6 +56,7 @@ def marks_of(record: Record) -> frozenset[str]:
             marks.add(STANDING)
     days = dict.fromkeys(_days(text[:_READ], record.at))
     marks.update(f"{_POINTS_AT}{day}" for day in list(days)[:_MOST_DAYS])
+    marks.update(f"{_RECURS}{weekday}" for weekday in recurring_in(text[:_READ]))
     if record.kind is Kind.MESSAGE:
         signs: Mapping[str, Phrases] = {TELLS: "first_person", TIMED: "timed", CORRECTS: "corrects"}
         marks.update(mark for mark, sign in signs.items() if said(sign, text))
@@ -66,6 +68,11 @@ def marks_of(record: Record) -> frozenset[str]:
 def days_in(marks: Iterable[str]) -> list[int]:
     """Return the days that the marks point at, counted from the day it was said, so -1 is the one before."""
     return [int(mark[len(_POINTS_AT) :]) for mark in marks if mark.startswith(_POINTS_AT)]
+
+
+def weekdays_in(marks: Iterable[str]) -> int:
+    """Return the days of the week that the marks name, as `bits_of` does."""
+    return bits_of(int(mark[len(_RECURS) :]) for mark in marks if mark.startswith(_RECURS))
 
 
 def speaker_of(record: Record) -> str:

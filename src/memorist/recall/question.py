@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from memorist.languages import Language, Phrases, languages_of, plain, said, tables_of
-from memorist.languages.calendar import WEEK, Span
-from memorist.languages.phrases import Lies, phrases, spans
+from memorist.languages.calendar import WEEK, Span, bits_of, weekdays_of
+from memorist.languages.phrases import Lies, phrases, recurring_in, spans
 from memorist.languages.sentences import asks, length_of, unspaced
 from memorist.languages.table import words_of
 from memorist.recall.analysis import asked_terms, former_terms, terms
@@ -68,6 +68,8 @@ class Question:
     """Whether it asks nothing, as the words of a search do not: "door code"."""
     ahead: bool = False
     """Whether it asks for what is planned for some days, a week at most: "What do I have on Friday?"."""
+    weekly: int = 0
+    """The days of the week for which it is asked what recurs, each a bit of it, as `bits_of` says."""
     since: frozenset[str] = frozenset()
     """The changes of a life since which it asks what is so: of "Where do I live?" a move."""
 
@@ -151,6 +153,7 @@ def read_question(
         mild=mild,
         phrase=phrase,
         ahead=ahead,
+        weekly=(weekdays_of(pointed) if ahead else 0) | (0 if past else bits_of(recurring_in(text))),
         since=_since(text, tables) if state is not None else frozenset(),
     )
 

@@ -248,6 +248,7 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
     signals |= _who(index, question, rows)
     if question.spans:
         signals["time"] = time_fit(index.column("at")[rows] / 1e6, question.spans)
+    if question.spans or question.weekly:
         signals |= _told_time(index, question, rows)
     if asked.vector is not None:
         signals |= _telling(index, question, rows)
@@ -427,19 +428,19 @@ def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
 
 def _told_time(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
     """Return how well the days that the texts themselves point at fit the time asked about, and, where it is asked what
-    is planned, how exactly."""
+    is planned, how exactly; what recurs on such a day fits it wholly."""
+    fades = {"told_time": WEEK, "planned": DAY} if question.ahead or question.weekly else {"told_time": WEEK}
     marked, days = index.days()
-    if not len(marked):
-        return {}
     if not question.ahead:  # who asks for what was is not answered by what was planned
         over = days <= index.column("at")[marked] // (DAY * 1e6)
         marked, days = marked[over], days[over]
     noons = (days.astype(np.float64) + 0.5) * DAY
+    recurs = (index.column("weekly")[rows] & question.weekly) > 0
     signals: dict[str, Floats] = {}
-    for name, fades in {"told_time": WEEK, **({"planned": DAY} if question.ahead else {})}.items():
+    for name, each in fades.items():
         best = np.zeros(index.rows, np.float32)
-        np.maximum.at(best, marked, time_fit(noons, question.spans, fades))
-        signals[name] = best[rows]
+        np.maximum.at(best, marked, time_fit(noons, question.spans, each))
+        signals[name] = np.maximum(best[rows], recurs)
     return signals
 
 
