@@ -345,7 +345,7 @@ STATES: dict[str, tuple[tuple[str, State | None], ...]] = {
 )
 def test_a_question_asks_for_a_state(code: str, question: str, state: State | None) -> None:
     read = read_question(question, now=datetime(2026, 1, 15, tzinfo=UTC))
-    assert read.state == state
+    assert (None if read.guessed else read.state) == state
     assert state is None or not read.mild
 
 

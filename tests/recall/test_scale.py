@@ -7,12 +7,23 @@ import numpy as np
 import pytest
 
 from memorist import Memory
-from memorist.embedders import BatchedEmbedder, Embedder, OnnxEmbedder, Role
+from memorist.embedders import BatchedEmbedder, BundledEmbedder, Embedder, OnnxEmbedder, Role
 from memorist.errors import EmbedderError
 from memorist.recall.scale import FLOOR, QUESTIONS, SPREAD, TEXTS, Scale, measure
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
+
+
+ASKED = (
+    ("Which port does the api use?", "Why did the port clash with another one?"),
+    ("name of the dentist", "dentist visit tooth pulled"),
+    ("user's employer", "how the job interview went"),
+    ("dog's food", "what the vet said about the dog"),
+    ("Wie heißt die Zahnärztin?", "Was hat die Zahnärztin gemacht?"),
+    ("现在的房租", "为什么取消旅行"),
+)
+"""A question for a state, and one for an event."""
 
 
 class Squeezed(Embedder):
@@ -91,3 +102,30 @@ async def test_a_given_vector_needs_no_embedder(tmp_path: Path) -> None:
         assert await memory.recall("tax", vector=vector)
         with pytest.raises(EmbedderError, match="no network"):
             await memory.recall("tax")
+
+
+async def test_what_asks_for_a_state_is_told_from_what_asks_for_an_event() -> None:
+    embedder = BatchedEmbedder(BundledEmbedder())
+    scale = await measure(embedder)
+    for pair in ASKED:
+        state, event = await embedder.embed(pair, Role.QUERY)
+        assert scale.asks_state(state) > 0.5 > scale.asks_state(event), pair
+
+
+async def test_an_embedder_around_the_bundled_one_has_its_scale_and_another_knows_no_states() -> None:
+    class Around(Embedder):
+        def __init__(self) -> None:
+            self.inner = BundledEmbedder()
+
+        async def ready(self) -> None:
+            await self.inner.ready()
+            self.dimensions, self.fingerprint = self.inner.dimensions, self.inner.fingerprint
+
+        async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> np.ndarray:
+            return await self.inner.embed(texts, role)
+
+    around = BatchedEmbedder(Around())
+    await around.ready()
+    assert (await measure(around)).states is not None
+    other = await measure(BatchedEmbedder(Squeezed()))
+    assert other.states is None and other.asks_state(np.ones(65, np.float32)) == 0.5

@@ -27,6 +27,10 @@ SPACES = Path(__file__).parent / "spaces.npy"
 each product."""
 
 
+FINGERPRINT = "bundled@"
+"""How the fingerprint of both models together begins."""
+
+
 class BundledEmbedder(Embedder):
     """Embeds a text by the bundled model that knows its language.
 
@@ -69,7 +73,7 @@ class BundledEmbedder(Embedder):
         self.fingerprint = self.english.fingerprint
         if not self._alone:
             parts = (self.english.fingerprint, self.other.fingerprint, _digest())
-            self.fingerprint = f"bundled@{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}"
+            self.fingerprint = f"{FINGERPRINT}{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}"
 
     async def suits(self, fingerprint: str) -> bool:
         """Embed with the English model alone where an earlier version stored the vectors, and else with both."""

@@ -37,11 +37,12 @@ class Crowd:
         return shares
 
 
-def crowd_of(total: Floats, *, talk: bool, state: bool = False) -> Crowd:
-    """Return the `Crowd` of records, from the sums of their signals; `state` tells whether a state is asked for."""
+def crowd_of(total: Floats, *, talk: bool, state: float = 0) -> Crowd:
+    """Return the `Crowd` of records, from the sums of their signals; `state` tells, 0 to 1, how much of a question for
+    a state was asked."""
     if not len(total):
         return Crowd()
-    most, steepness = float(total.max()), STATES_STEEPNESS if state else STEEPNESS
+    most, steepness = float(total.max()), STEEPNESS + state * (STATES_STEEPNESS - STEEPNESS)
     return Crowd(
         steepness * most + float(np.log(np.exp(steepness * (total - most)).sum())), talk, steepness, len(total)
     )

@@ -64,6 +64,8 @@ class Question:
     """The end of what matters for a state at a time, in seconds since 1970."""
     mild: bool = False
     """Whether it may ask for that state as well as for anything else: it says neither "I" nor "now", or is a phrase."""
+    guessed: bool = False
+    """Whether it may ask for it only because it has no tense that was read: "Staging URL?"."""
     phrase: bool = False
     """Whether it asks nothing, as the words of a search do not: "door code"."""
     ahead: bool = False
@@ -125,12 +127,16 @@ def read_question(
     present = said("now", text)
     phrase = not (asks(text, tables) or any(said(what, text) for what in _ASKING))
     past = said("did", text) or said("was", text) or said("before", text)
-    lies: Lies = "behind" if past else "ahead" if said("is", text) else "either" if phrase else "behind"
+    names_time = phrase or (_is_open(text, present) and _is_brief(text, now))
+    lies: Lies = "behind" if past else "ahead" if said("is", text) else "either" if names_time else "behind"
     pointed = tuple(spans(text, now, years, lies=lies))
     ahead = lies != "behind" and bool(pointed) and all(span.end - span.start <= WEEK for span in pointed)
     asked = [t for t in asked_terms(_without_times(text, now, counted=True) if ahead else text) if t not in gone]
     state, until = _state_sought(text, pointed) if phrase else _state(text, first_person, present, pointed, now)
-    mild = state is not None and (phrase or not (first_person or present))
+    guessed = state is None and not (phrase or pointed) and _is_open(text, present)
+    if guessed:
+        state = "all" if said("several", text) else "now"
+    mild = state is not None and (phrase or guessed or not (first_person or present))
     if mild and named:  # of the lives of those who speak here, more is asked than their present state
         state, until, mild = None, None, False
     # Where nobody speaks, the records speak of "the user" as the question does.
@@ -151,6 +157,7 @@ def read_question(
         state=state,
         until=until,
         mild=mild,
+        guessed=guessed and mild,
         phrase=phrase,
         ahead=ahead,
         weekly=(weekdays_of(pointed) if ahead else 0) | (0 if past else bits_of(recurring_in(text))),
@@ -199,6 +206,17 @@ def _state(
     if not holds or counted:
         return None, None
     return "all" if several else "whether" if whether else "now", None
+
+
+def _is_open(text: str, present: bool) -> bool:
+    """Return whether no tense of a question tells when what it asks for was or is, nor that it asks for no state."""
+    tells: Sequence[Phrases] = ("is", "did", "past", "before", "no_state", "how_many")
+    return not (present or _is_longer(text, _LONGEST) or any(said(what, text) for what in tells))
+
+
+def _is_brief(text: str, now: datetime) -> bool:
+    """Return whether a question is hardly more than a time: "Anything on Friday?"."""
+    return length_of(text) - sum(length_of(text[each.start : each.end]) for each in phrases(text, now)) < _LEAST
 
 
 def _state_sought(text: str, pointed: Sequence[Span]) -> tuple[State | None, float | None]:

@@ -74,11 +74,14 @@ MILD: Mapping[str, float] = {
 """What each signal counts where a state may be asked for: "What is the door code?"; see docs/research/recall.md."""
 PHRASE: Mapping[str, float] = {**MILD, "replaced": -1.0}
 """The same of words that ask nothing, "door code", and may as well name an event."""
+LEAN = 0.8
+"""How far the weights of what may ask for a state go towards `STATES` where its vector surely does."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
 _MOST_MILD = 20
-"""The best records of a question that may ask for a state, of which it is found what replaces what."""
+"""The best records of a question that as likely asks for no state, of which it is found what replaces what; `MOST` of
+one that surely does."""
 _OF_ALL = np.float32(0.5)
 """What `states_around` counts where all states are asked for, of what it counts elsewhere."""
 _TIE = np.float32(1e-5)
@@ -256,9 +259,11 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
             signals["echo"] = signals["words"] * index.spoken_by(assistants, rows)
     signals |= _conversation(index, rows, signals)
     ranked = _ranked(index, rows, cosines, signals, asked.scale)
+    state = 0.0
     if asked.vector is not None and len(rows):
-        ranked = _second(index, ranked, question)
-    crowd = crowd_of(_once(index, ranked), talk="impersonal" in signals, state=ranked.weights is STATES)
+        state = _sought(question, asked.scale.asks_state(asked.vector))
+        ranked = _second(index, ranked, question, state)
+    crowd = crowd_of(_once(index, ranked), talk="impersonal" in signals, state=state)
     return replace(ranked, crowd=crowd)
 
 
@@ -314,19 +319,32 @@ def _once(index: WallIndex, ranked: Ranked) -> Floats:
     return np.delete(total, repeated) if repeated else total
 
 
-def _second(index: WallIndex, ranked: Ranked, question: Question) -> Ranked:
+def _sought(question: Question, likely: float) -> float:
+    """Return how much of a question for a state a question is, 0 to 1; `likely` is what its vector says."""
+    if question.state is None or not question.mild:
+        return float(question.state is not None)
+    return LEAN * max(2 * likely - 1, 0.0) ** 2
+
+
+def _weights(question: Question, state: float) -> Mapping[str, float]:
+    if state == 1:
+        return STATES
+    own = PHRASE if question.phrase else MILD if question.mild and (state or not question.guessed) else WEIGHTS
+    return {name: weight + state * (STATES[name] - weight) for name, weight in own.items()} if state else own
+
+
+def _second(index: WallIndex, ranked: Ranked, question: Question, state: float) -> Ranked:
     """Return the same with the signals that are found among the best only: how near each is to any question, and,
     where a state is asked for, what replaces what."""
-    may = PHRASE if question.phrase else MILD
-    ranked = ranked.with_weights(WEIGHTS if question.state is None else may if question.mild else STATES)
+    ranked = ranked.with_weights(_weights(question, state))
     best = _foremost(ranked.total)
     rows, count = ranked.rows[best], len(ranked.rows)
     generic = ranked.scale.generic(index.vectors.take(rows), index.column(FOREIGN)[rows])
     ranked = ranked.with_signals({"generic": _spread_out(generic, best, count)})
-    if question.state is None:
+    if question.state is None or (question.guessed and not state):
         return ranked
     if question.mild:
-        best = _foremost(ranked.total, _MOST_MILD)
+        best = _foremost(ranked.total, round(_MOST_MILD + state * (MOST - _MOST_MILD)))
         rows = ranked.rows[best]
     if not len(best):  # all tie, and none tells another state than the rest
         return ranked

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from base64 import b64decode
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.embedders import BatchedEmbedder, BundledEmbedder, OnnxEmbedder, Role
+from memorist.embedders import BatchedEmbedder, BundledEmbedder, Embedder, OnnxEmbedder, Role
+from memorist.embedders.bundled import FINGERPRINT
 from memorist.embedders.onnx import BUNDLED
 from memorist.recall.index import Floats
 
@@ -53,14 +55,22 @@ class Scale:
     """Converts an embedder's cosines to the scale of the bundled model: factor * cosine + offset.
 
     `moved` tells that the question's vector comes from another model than those of English texts.
-    `questions` and `texts` are the means of the embedded `QUESTIONS` and `TEXTS`, None where they are not known.
+    `questions` and `texts` are the means of the embedded `QUESTIONS` and `TEXTS`, `states` is the direction in which
+    questions for a state lie from those for an event; None where they are not known.
     """
 
     factor: float = 1.0
     offset: float = 0.0
     questions: Floats | None = field(default=None, compare=False)
     texts: Floats | None = field(default=None, compare=False)
+    states: Floats | None = field(default=None, compare=False)
     moved: bool = field(default=False, compare=False)
+
+    def asks_state(self, vector: Floats) -> float:
+        """Return how likely the vector of a question asks for a state ("the dentist's name"), not for an event ("what
+        the dentist did"): 0 to 1, and 0.5 where that is not known."""
+        odds = 0.0 if self.states is None else float(vector @ self.states[:-1] + self.states[-1])
+        return 1 / (1 + math.exp(-odds))
 
     def levelled(self, cosines: Floats, foreign: NDArray[np.bool_]) -> Floats:
         """Return the cosines of some rows with one question as if all texts were in the question's language.
@@ -115,16 +125,22 @@ async def measure(embedder: BatchedEmbedder) -> Scale:
     Raises:
         EmbedderError: it cannot embed them.
     """
-    inner = embedder.inner
-    if isinstance(inner, BundledEmbedder) or (isinstance(inner, OnnxEmbedder) and inner.folder == BUNDLED):
+    if _is_bundled(embedder.inner):
         means = np.frombuffer(b64decode(_MEANS), np.int8).astype(np.float32).reshape(2, -1) / _STEPS
-        return Scale(questions=means[0], texts=means[1])
+        states = np.frombuffer(b64decode(_STATES), np.int8).astype(np.float32) / np.float32(_STATES_STEPS)
+        return Scale(questions=means[0], texts=means[1], states=states)
     questions = await embedder.embed(list(QUESTIONS), Role.QUERY)
     texts = await embedder.embed(list(TEXTS), Role.DOCUMENT)
     cosines = questions @ texts.T
     factor = SPREAD / max(float(cosines.std()), _LEAST_SPREAD)
     offset = FLOOR - factor * float(cosines.mean())
     return Scale(factor, offset, questions.mean(axis=0), texts.mean(axis=0))
+
+
+def _is_bundled(inner: Embedder) -> bool:
+    """Return whether an embedder's vectors are those of the bundled models, which another may wrap."""
+    english = isinstance(inner, OnnxEmbedder) and inner.folder == BUNDLED
+    return english or isinstance(inner, BundledEmbedder) or inner.fingerprint.startswith(FINGERPRINT)
 
 
 _STEPS = 390
@@ -141,3 +157,13 @@ _MEANS = (
     "BAQE8wIC/P7y//8C"
 )
 """The means of `QUESTIONS` and of `TEXTS` with the bundled model: signed bytes, as many to 1 as `_STEPS`, in base64."""
+_STATES_STEPS = 30
+_STATES = (
+    "Ka7XzxEA1QEgKfmw/zQc3z0idspU9fzz7d0DGfMY6wjhB+Xg/gcZ1vUdJRfdD5bsrfpIxBhI7MDX0+QADt39PJMyJj/Uoy4iqCD51TPv6wDJvR0EG2dP"
+    "Ee4OogMXDQn6BuDy3QrzFOUNMQky7/zbR+rsO9kHHgMJNxbxJSoTzMTwcRxhyB3iHPoPq+zACgf5DlvfNKgH4yYkI/w12qAe3bYoAEHAlww1wNghOh1R"
+    "GCzaCCgxu+AA0exSJeL/th1ULRDm3vwfIRU3RCHvCAzOa8DbBvrVpMUl9eh1IRcUAD842SchBPA++hAtzgPf1UP+/CrtQ4+8SBcPmYH3Af/YpECujsnD"
+    "BvwQMw8Cx+sOFsqRD+Lp6uwWJtPEC+3VsEfp1xD4Ke4uvh8U1IEUVzZZDOXlGT4DDydCJS4BMQq9Hv8dxEsmpQEF+Nc4O+cv++9m4PDJEuH/9B8M7CoJ"
+    "7y7mcPMufxjpAywo8Zgm68SaMdHnKAfJFwXrWuHo3+Tw2DfWPw=="
+)
+"""The direction of questions for a state with the bundled model, its constant last, in the same form; from
+tools/fit_asking.py."""
