@@ -33,7 +33,9 @@ LIFE = {name: name.replace(" ", "_") for name in LIFE_CHANGES}
 """The mark of each change of a life."""
 COLUMNS = (ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN, *LIFE.values())
 """The marks that are a field of a row in an index."""
-_POINTS_AT, _RECURS = "day:", "weekly:"
+_POINTS_AT = "day:"
+_RECURS = [f"weekly:{weekday}" for weekday in range(7)]
+_BITS = {mark: bits_of([weekday]) for weekday, mark in enumerate(_RECURS)}
 
 _CLAUSE = regex(r"[,;:–—]\s*|[、，；：،؛]\s*")
 _ONLY = 0.8
@@ -56,7 +58,7 @@ def marks_of(record: Record) -> frozenset[str]:
             marks.add(STANDING)
     days = dict.fromkeys(_days(text[:_READ], record.at))
     marks.update(f"{_POINTS_AT}{day}" for day in list(days)[:_MOST_DAYS])
-    marks.update(f"{_RECURS}{weekday}" for weekday in recurring_in(text[:_READ]))
+    marks.update(_RECURS[weekday] for weekday in recurring_in(text[:_READ]))
     if record.kind is Kind.MESSAGE:
         signs: Mapping[str, Phrases] = {TELLS: "first_person", TIMED: "timed", CORRECTS: "corrects"}
         marks.update(mark for mark, sign in signs.items() if said(sign, text))
@@ -72,7 +74,7 @@ def days_in(marks: Iterable[str]) -> list[int]:
 
 def weekdays_in(marks: Iterable[str]) -> int:
     """Return the days of the week that the marks name, as `bits_of` does."""
-    return bits_of(int(mark[len(_RECURS) :]) for mark in marks if mark.startswith(_RECURS))
+    return sum(_BITS.get(mark, 0) for mark in set(marks))
 
 
 def speaker_of(record: Record) -> str:

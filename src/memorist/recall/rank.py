@@ -327,21 +327,23 @@ def _sought(question: Question, likely: float) -> float:
 
 
 def _weights(question: Question, state: float) -> Mapping[str, float]:
-    if state == 1:
-        return STATES
-    own = PHRASE if question.phrase else MILD if question.mild and (state or not question.guessed) else WEIGHTS
+    if question.state is None or not question.mild:
+        return WEIGHTS if question.state is None else STATES
+    own = PHRASE if question.phrase else MILD
     return {name: weight + state * (STATES[name] - weight) for name, weight in own.items()} if state else own
 
 
 def _second(index: WallIndex, ranked: Ranked, question: Question, state: float) -> Ranked:
     """Return the same with the signals that are found among the best only: how near each is to any question, and,
     where a state is asked for, what replaces what."""
+    if question.guessed and not state:  # nothing speaks for a state
+        question = replace(question, state=None)
     ranked = ranked.with_weights(_weights(question, state))
     best = _foremost(ranked.total)
     rows, count = ranked.rows[best], len(ranked.rows)
     generic = ranked.scale.generic(index.vectors.take(rows), index.column(FOREIGN)[rows])
     ranked = ranked.with_signals({"generic": _spread_out(generic, best, count)})
-    if question.state is None or (question.guessed and not state):
+    if question.state is None:
         return ranked
     if question.mild:
         best = _foremost(ranked.total, round(_MOST_MILD + state * (MOST - _MOST_MILD)))
