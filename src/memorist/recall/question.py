@@ -66,8 +66,6 @@ class Question:
     """Whether it may ask for that state as well as for anything else: it says neither "I" nor "now", or is a phrase."""
     guessed: bool = False
     """Whether it may ask for it only because it has no tense that was read: "Staging URL?"."""
-    phrase: bool = False
-    """Whether it asks nothing, as the words of a search do not: "door code"."""
     ahead: bool = False
     """Whether it asks for what is planned for some days, a week at most: "What do I have on Friday?"."""
     weekly: int = 0
@@ -158,7 +156,6 @@ def read_question(
         until=until,
         mild=mild,
         guessed=guessed and mild,
-        phrase=phrase,
         ahead=ahead,
         weekly=(weekdays_of(pointed) if ahead else 0) | (0 if past else bits_of(recurring_in(text))),
         since=_since(text, tables) if state is not None else frozenset(),

@@ -66,14 +66,13 @@ MILD: Mapping[str, float] = {
     **dict.fromkeys(STATES, 0.0),
     **WEIGHTS,
     "states_around": 1.0,
-    "replaced": -3.0,
+    "replaced": -2.0,
     "replaces": 1.0,
     "not_yet": -1.8,
     "former": 1.5,
 }
-"""What each signal counts where a state may be asked for: "What is the door code?"; see docs/research/recall.md."""
-PHRASE: Mapping[str, float] = {**MILD, "replaced": -1.0}
-"""The same of words that ask nothing, "door code", and may as well name an event."""
+"""What each signal counts where a state may be asked for: "What is the door code?", "door code"; see
+docs/research/recall.md."""
 LEAN = 0.8
 """How far the weights of what may ask for a state go towards `STATES` where its vector surely does."""
 RATING = 1.0
@@ -329,8 +328,7 @@ def _sought(question: Question, likely: float) -> float:
 def _weights(question: Question, state: float) -> Mapping[str, float]:
     if question.state is None or not question.mild:
         return WEIGHTS if question.state is None else STATES
-    own = PHRASE if question.phrase else MILD
-    return {name: weight + state * (STATES[name] - weight) for name, weight in own.items()} if state else own
+    return {name: weight + state * (STATES[name] - weight) for name, weight in MILD.items()} if state else MILD
 
 
 def _second(index: WallIndex, ranked: Ranked, question: Question, state: float) -> Ranked:
