@@ -23,7 +23,7 @@ from memorist.embedders import BatchedEmbedder, BundledEmbedder, Role, Vectors
 RIDGE = 0.3
 """Flat from 0.1 to 1."""
 STEPS = 30
-"""As many to 1 in the signed bytes."""
+"""As many to 1 in the signed bytes; `_STATES_STEPS` in recall/scale.py."""
 
 
 def fitted(vectors: Sequence[Vectors], states: Sequence[Sequence[bool]]) -> Vectors:

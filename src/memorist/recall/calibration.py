@@ -38,8 +38,8 @@ class Crowd:
 
 
 def crowd_of(total: Floats, *, talk: bool, state: float = 0) -> Crowd:
-    """Return the `Crowd` of records, from the sums of their signals; `state` tells, 0 to 1, how much of a question for
-    a state was asked."""
+    """Return the `Crowd` of records, from the sums of their signals; `state` tells, 0 to 1, how far the question is
+    ranked as one for a state."""
     if not len(total):
         return Crowd()
     most, steepness = float(total.max()), STEEPNESS + state * (STATES_STEEPNESS - STEEPNESS)

@@ -353,7 +353,8 @@ class WallIndex:
         Those that hold most of the `wanted` terms come first, then the newest.
         """
         short = self.column(STANDING) & (self.column("length") <= _SHORT) & (self.column("kind") != KINDS[Kind.FACT])
-        rows = np.flatnonzero(short & np.isin(self.column("speaker"), (-1, self.speakers.get("user", -1))))
+        rows = np.flatnonzero(short)
+        rows = rows[self.spoken_by((-1, self.speakers.get("user", -1)), rows)]
         rows = rows[self.allowed(filter, now)[rows]] if len(rows) else rows
         shared = [-len(wanted & set(self.terms(row).split())) for row in rows.tolist()]
         best = rows[np.lexsort((-self.column("at")[rows], np.array(shared, np.int64)))][:limit]

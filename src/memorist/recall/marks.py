@@ -15,7 +15,7 @@ an assistant says.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 
@@ -35,7 +35,6 @@ COLUMNS = (ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN, *LIFE.values())
 """The marks that are a field of a row in an index."""
 _POINTS_AT = "day:"
 _RECURS = [f"weekly:{weekday}" for weekday in range(7)]
-_BITS = {mark: bits_of([weekday]) for weekday, mark in enumerate(_RECURS)}
 
 _CLAUSE = regex(r"[,;:–—]\s*|[、，；：،؛]\s*")
 _ONLY = 0.8
@@ -72,9 +71,9 @@ def days_in(marks: Iterable[str]) -> list[int]:
     return [int(mark[len(_POINTS_AT) :]) for mark in marks if mark.startswith(_POINTS_AT)]
 
 
-def weekdays_in(marks: Iterable[str]) -> int:
+def weekdays_in(marks: Collection[str]) -> int:
     """Return the days of the week that the marks name, as `bits_of` does."""
-    return sum(_BITS.get(mark, 0) for mark in set(marks))
+    return bits_of(weekday for weekday, mark in enumerate(_RECURS) if mark in marks)
 
 
 def speaker_of(record: Record) -> str:

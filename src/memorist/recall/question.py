@@ -125,13 +125,14 @@ def read_question(
     present = said("now", text)
     phrase = not (asks(text, tables) or any(said(what, text) for what in _ASKING))
     past = said("did", text) or said("was", text) or said("before", text)
-    names_time = phrase or (_is_open(text, present) and _is_brief(text, now))
+    untold = not phrase and _is_untold(text, present)
+    names_time = phrase or (untold and _is_brief(text, now))
     lies: Lies = "behind" if past else "ahead" if said("is", text) else "either" if names_time else "behind"
     pointed = tuple(spans(text, now, years, lies=lies))
     ahead = lies != "behind" and bool(pointed) and all(span.end - span.start <= WEEK for span in pointed)
     asked = [t for t in asked_terms(_without_times(text, now, counted=True) if ahead else text) if t not in gone]
     state, until = _state_sought(text, pointed) if phrase else _state(text, first_person, present, pointed, now)
-    guessed = state is None and not (phrase or pointed) and _is_open(text, present)
+    guessed = state is None and untold and not pointed
     if guessed:
         state = "all" if said("several", text) else "now"
     mild = state is not None and (phrase or guessed or not (first_person or present))
@@ -205,7 +206,7 @@ def _state(
     return "all" if several else "whether" if whether else "now", None
 
 
-def _is_open(text: str, present: bool) -> bool:
+def _is_untold(text: str, present: bool) -> bool:
     """Return whether no tense of a question tells when what it asks for was or is, nor that it asks for no state."""
     tells: Sequence[Phrases] = ("is", "did", "past", "before", "no_state", "how_many")
     return not (present or _is_longer(text, _LONGEST) or any(said(what, text) for what in tells))

@@ -319,7 +319,7 @@ def _once(index: WallIndex, ranked: Ranked) -> Floats:
 
 
 def _sought(question: Question, likely: float) -> float:
-    """Return how much of a question for a state a question is, 0 to 1; `likely` is what its vector says."""
+    """Return how far a question is ranked as one for a state, 0 to 1; `likely` is the probability by its vector."""
     if question.state is None or not question.mild:
         return float(question.state is not None)
     return LEAN * max(2 * likely - 1, 0.0) ** 2

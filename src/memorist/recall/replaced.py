@@ -43,7 +43,7 @@ MOST = 60
 SEEDS = 40
 """The best of them, which replace and are replaced."""
 _SAMPLE = 256
-_SPREAD, _SPREAD_OVER = 2654435761, 2**32
+_SPREAD = 2654435761
 """Spreads numbers evenly; Knuth, The Art of Computer Programming, volume 3, section 6.4."""
 _USUAL = 20
 """Of how many unrelated texts the mean stands for a wall that has few of its own."""
@@ -191,7 +191,7 @@ def middle(index: WallIndex, scale: Scale) -> Floats:
     living = np.flatnonzero(index.alive)
     step = max(1, len(living) // _SAMPLE)
     # A sample by number is the same in whatever order the records were read.
-    some = living[index.column("number")[living] * _SPREAD & (_SPREAD_OVER - 1) < _SPREAD_OVER // step]
+    some = living[index.column("number")[living] * _SPREAD % 2**32 < 2**32 // step]
     summed = index.vectors.take(some).sum(axis=0)
     if scale.texts is None:
         middle: Floats = summed / max(len(some), 1)
@@ -205,9 +205,9 @@ def _shared(index: WallIndex, rows: Rows, seeds: Rows, passed: Set[str]) -> tupl
     numbers, but not the same."""
     said = [index.terms(row).split()[:_WORDS] for row in rows.tolist()]
     places: dict[str, int] = {}
-    each_place = [places.setdefault(word, len(places)) for words in said for word in words]
+    held = [places.setdefault(word, len(places)) for words in said for word in words]
     table = np.zeros((len(rows), len(places)), np.float32)
-    table[np.repeat(np.arange(len(rows)), [len(words) for words in said]), each_place] = 1
+    table[np.repeat(np.arange(len(rows)), [len(words) for words in said]), held] = 1
     digits = np.array([word[0].isdigit() for word in places], bool)
     counts = table[:, digits].sum(axis=1)
     several = (table.sum(axis=0) > 1).tolist()
@@ -215,8 +215,9 @@ def _shared(index: WallIndex, rows: Rows, seeds: Rows, passed: Set[str]) -> tupl
     size, holders = math.log(index.living + _USUAL), index.posted().holders
     each = np.maximum(np.array([holders(word) for word in found], np.float32), 1)
     information = np.where(each <= math.exp((1 - RARE) * size), 1 - np.log(each) / size, 0).astype(np.float32)
-    table = table.take(list(found.values()), axis=1)
-    alike = products(table * digits.take(list(found.values())), table[seeds])
+    kept = list(found.values())
+    table = table.take(kept, axis=1)
+    alike = products(table * digits[kept], table[seeds])
     mine, theirs = counts[:, None], counts[None, seeds]
     other = (mine > 0) & (theirs > 0) & ((alike < mine) | (alike < theirs))
     return np.minimum(products(table * information, table[seeds]), 2), other

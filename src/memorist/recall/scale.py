@@ -126,9 +126,8 @@ async def measure(embedder: BatchedEmbedder) -> Scale:
         EmbedderError: it cannot embed them.
     """
     if _is_bundled(embedder.inner):
-        means = np.frombuffer(b64decode(_MEANS), np.int8).astype(np.float32).reshape(2, -1) / _STEPS
-        states = np.frombuffer(b64decode(_STATES), np.int8).astype(np.float32) / np.float32(_STATES_STEPS)
-        return Scale(questions=means[0], texts=means[1], states=states)
+        means = _decoded(_MEANS, _STEPS).reshape(2, -1)
+        return Scale(questions=means[0], texts=means[1], states=_decoded(_STATES, _STATES_STEPS))
     questions = await embedder.embed(list(QUESTIONS), Role.QUERY)
     texts = await embedder.embed(list(TEXTS), Role.DOCUMENT)
     cosines = questions @ texts.T
@@ -141,6 +140,11 @@ def _is_bundled(inner: Embedder) -> bool:
     """Return whether an embedder's vectors are those of the bundled models, which another may wrap."""
     english = isinstance(inner, OnnxEmbedder) and inner.folder == BUNDLED
     return english or isinstance(inner, BundledEmbedder) or inner.fingerprint.startswith(FINGERPRINT)
+
+
+def _decoded(coded: str, steps: int) -> Floats:
+    """Return the numbers that are kept as signed bytes in base64, so many steps to 1."""
+    return np.frombuffer(b64decode(coded), np.int8).astype(np.float32) / np.float32(steps)
 
 
 _STEPS = 390
