@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -207,15 +207,24 @@ class Connections:
                 if self._closed:
                     self._drop_idle()
 
-    def submit_read(self, work: _Work[_T]) -> "Future[_T]":
-        """Run a read on a worker thread."""
+    def submit_read(self, work: _Work[_T], *, apart: bool = False) -> "Future[_T]":
+        """Run a read on a worker thread; `apart` on a connection of its own, which remembers nothing of earlier reads.
+
+        A database in memory has one connection, which wrote everything and so knows it.
+        """
         if self.path is None:
             return self._submit(work, Future())
         self._check_open()
         try:
-            return self._workers.submit(self.read, work)
+            return self._workers.submit(self._read_apart if apart else self.read, work)
         except RuntimeError as error:
             raise ClosedError("the store is closed") from error
+
+    def _read_apart(self, work: _Work[_T]) -> _T:
+        if self._frozen is not None:
+            self._frozen.check()
+        with operation(), translated(self.path), closing(self._another()) as connection:
+            return work(connection)
 
     async def write(self, work: _Work[_T], *, alone: bool = False) -> _T:
         """Run a write inside a transaction, and return its result when the commit is on disk.
