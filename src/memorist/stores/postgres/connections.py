@@ -20,6 +20,7 @@ from memorist.stores.postgres.libpq import Connection, fetched, is_direct, is_lo
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.pool import Pool, persist
 from memorist.stores.postgres.preparing import prepare
+from memorist.stores.postgres.schema import asked_version, check_version
 
 _T = TypeVar("_T")
 Query: TypeAlias = tuple[str, Sequence[Any]]
@@ -220,7 +221,9 @@ class Connections:
                 async with self._lent() as connection:
                     async with connection.pipeline():
                         await self._begin(connection, reach)
+                        version = await asked_version(connection, self.options.schema)
                         value, settled = await work(connection)
+                        await check_version(version, self.options.shown)  # came with the first result, so in no time
                         committing = True
                         await connection.execute("COMMIT")
                     return value

@@ -28,7 +28,8 @@ async def prepare(connection: Connection, options: PostgresOptions) -> None:
         raise StoreUnavailableError(f"{options.shown} only reads: it is a replica, or set so; name the primary server")
     if await _version(connection, options) != len(MIGRATIONS):
         async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(options.schema, "migrate"),))
+            for what in ("version", "migrate"):  # in the order of a write, which holds the first from its beginning
+                await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(options.schema, what),))
             await _ensure_vector(connection, options)
             found = await _version(connection, options)  # another process may have been faster
             if found == 0:

@@ -7,7 +7,8 @@ security is a second line of defence behind the queries' conditions. It reads se
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 
-from memorist.stores.postgres.libpq import Connection, fetched, first_of
+from memorist.errors import SchemaError, install_command
+from memorist.stores.postgres.libpq import Connection, Cursor, fetched, first_of
 from memorist.stores.postgres.options import PostgresOptions
 
 TABLES = {
@@ -73,6 +74,28 @@ def lock_key(schema: str, what: str) -> int:
     """Return the number of an advisory lock: 64 bits, the same in every process."""
     digest = hashlib.blake2b(f"memorist {schema} {what}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
+
+
+async def asked_version(connection: Connection, schema: str) -> Cursor:
+    """Ask for the tables' version, which no other process changes until the commit; see `check_version`."""
+    await connection.execute("SELECT pg_advisory_xact_lock_shared(%s)", (lock_key(schema, "version"),))
+    # after the lock, so in a statement that sees what a migration has committed while it was waited for
+    return await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = 'version'".encode())
+
+
+async def check_version(asked: Cursor, database: str) -> None:
+    """Refuse a write to tables that another process has brought to another version since they were opened.
+
+    Raises:
+        SchemaError: this process would leave out what that version wants to be noted.
+    """
+    found = await asked.fetchone()
+    if found is None or found[0] != str(len(MIGRATIONS)):
+        raise SchemaError(
+            f"the tables in {database} were brought to schema {found and found[0]} by another Memorist while they were "
+            f"open here, and this one knows {len(MIGRATIONS)}: nothing is stored. End this process, then start it "
+            f"again with the newer Memorist: {install_command()}"
+        )
 
 
 async def read_meta(connection: Connection, schema: str, name: str) -> str | None:
@@ -223,13 +246,7 @@ async def _note_quotes(connection: Connection, options: PostgresOptions) -> None
         " PRIMARY KEY (tenant, user_name, id, by_tenant, by_user, number))",
         f"CREATE INDEX quotes_by ON {quotes} (by_tenant, by_user, number)",
     ]
-    statements += [
-        f"INSERT INTO {quotes} SELECT substr(tenant, {len(_TRACES) + 1}), {user}, quoted, tenant, user_name, number"
-        f" FROM {schema}.records, json_array_elements_text(CASE WHEN starts_with(tenant, '{_TRACES}')"
-        f" AND json_typeof(metadata -> '{name}') = 'array' THEN metadata -> '{name}' ELSE '[]' END) AS quoted"
-        " ON CONFLICT DO NOTHING"
-        for name, user in (("own", "user_name"), ("shared", "''"))
-    ]
+    statements += _linking(schema)
     [(guarded,)] = await fetched(
         connection, "SELECT relrowsecurity FROM pg_class WHERE oid = %s::regclass", (f"{schema}.records",)
     )
@@ -240,10 +257,61 @@ async def _note_quotes(connection: Connection, options: PostgresOptions) -> None
     await _everywhere(connection, *statements)
 
 
+def _linking(schema: str) -> list[str]:
+    """Return the statements that note what traces quote that have it in their metadata."""
+    return [
+        f"INSERT INTO {schema}.quotes"
+        f" SELECT substr(tenant, {len(_TRACES) + 1}), {user}, quoted, tenant, user_name, number"
+        f" FROM {schema}.records, json_array_elements_text(CASE WHEN starts_with(tenant, '{_TRACES}')"
+        f" AND json_typeof(metadata -> '{name}') = 'array' THEN metadata -> '{name}' ELSE '[]' END) AS quoted"
+        " ON CONFLICT DO NOTHING"
+        for name, user in (("own", "user_name"), ("shared", "''"))
+    ]
+
+
+async def _drop_left_over(connection: Connection, options: PostgresOptions) -> None:
+    """Remove what quotes a record that is gone: a process of an older version did not know of the table of quotes.
+
+    It was running while a newer one brought the tables to this version, forgot or purged records, and left what quotes
+    them. The traces that it kept name what they quote in their metadata.
+    """
+    schema = options.schema
+    there = f"SELECT 1 FROM {schema}.records AS r WHERE r.tenant = {{}} AND r.user_name = {{}} AND r.id = {{}}"
+    quoting = [
+        f"SELECT by_tenant AS tenant, by_user AS user_name, number FROM {schema}.quotes AS q"
+        f" WHERE NOT EXISTS ({there.format('q.tenant', 'q.user_name', 'q.id')})"
+    ]
+    quoting += [
+        f"SELECT t.tenant, t.user_name, t.number FROM {schema}.records AS t, json_array_elements_text("
+        f"CASE WHEN starts_with(t.tenant, '{_TRACES}') AND json_typeof(t.metadata -> '{name}') = 'array'"
+        f" THEN t.metadata -> '{name}' ELSE '[]' END) AS quoted"
+        f" WHERE NOT EXISTS ({there.format(f'substr(t.tenant, {len(_TRACES) + 1})', user, 'quoted')})"
+        for name, user in (("own", "t.user_name"), ("shared", "''"))
+    ]
+    same = "t.tenant = gone.tenant AND t.user_name = gone.user_name AND t.number = gone.number"
+    deleted = ", ".join(
+        f"of_{table} AS (DELETE FROM {schema}.{table} AS t USING gone WHERE {same})"
+        for table in ("records", "indexed", "staged", "changes")
+    )
+    by = "t.by_tenant = gone.tenant AND t.by_user = gone.user_name AND t.number = gone.number"
+    await _everywhere(
+        connection,
+        f"WITH gone AS MATERIALIZED ({' UNION '.join(quoting)}), {deleted},"
+        f" of_quotes AS (DELETE FROM {schema}.quotes AS t USING gone WHERE {by}),"
+        f" of_words AS (DELETE FROM {schema}.words AS t USING gone WHERE {same}"
+        " RETURNING t.tenant, t.user_name, t.length)"
+        f" UPDATE {schema}.walls AS t SET entries = t.entries - lost.entries, length = t.length - lost.length"
+        " FROM (SELECT tenant, user_name, count(*) AS entries, sum(length) AS length FROM of_words"
+        " GROUP BY tenant, user_name) AS lost WHERE t.tenant = lost.tenant AND t.user_name = lost.user_name",
+        *_linking(schema),
+    )
+
+
 _TRACES = "memorist:traces:"
 Migration = Callable[[Connection, PostgresOptions], Awaitable[None]]
 MIGRATIONS: Sequence[Migration] = (
     _create, _outline_walls, _part_marks, _note_origins, _log_audit, _guard_words, _note_quotes,
+    _drop_left_over,
 )  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 

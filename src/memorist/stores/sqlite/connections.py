@@ -34,7 +34,7 @@ from memorist.stores.keys import Key
 from memorist.stores.sqlite.encryption import connect, key_mismatch
 from memorist.stores.sqlite.forking import operation
 from memorist.stores.sqlite.presence import Frozen, Presence, may_be_frozen
-from memorist.stores.sqlite.schema import check, configure, migrate
+from memorist.stores.sqlite.schema import check, check_version, configure, migrate
 from memorist.stores.sqlite.waiting import Patience
 from memorist.system.aside import LARGE
 
@@ -335,6 +335,7 @@ class Connections:
         """Commit what the jobs do; `apart` each with a savepoint, at which the text index is written job by job."""
         self._writing.execute("BEGIN IMMEDIATE")
         self._check_files()
+        check_version(self._writing, self.path)
         outcomes: list[_Outcome] = []
         for job in jobs:
             if apart:
@@ -367,6 +368,7 @@ class Connections:
         try:
             with translated(self.path):
                 self._check_files()
+                check_version(self._writing, self.path)
                 value = job.work(self._writing)
                 self._check_files()
         except BaseException as error:

@@ -170,6 +170,11 @@ def _note_quotes(connection: apsw.Connection) -> None:
         CREATE INDEX quotes_by ON quotes (by_wall, by);
         """
     )
+    _link_traces(connection)
+
+
+def _link_traces(connection: apsw.Connection) -> None:
+    """Note what traces quote that have it in their metadata."""
     for name, user in (("own", "traced.user"), ("shared", "''")):
         connection.execute(
             "INSERT OR IGNORE INTO quotes SELECT told.id, quoted.value, records.wall, records.number"
@@ -180,9 +185,38 @@ def _note_quotes(connection: apsw.Connection) -> None:
         )
 
 
+def _drop_left_over(connection: apsw.Connection) -> None:
+    """Remove what quotes a record that is gone: a process of an older version did not know of the table of quotes.
+
+    It had the file open while a newer one brought it to this version, forgot or purged records, and left what quotes
+    them. The traces that it kept name what they quote in their metadata.
+    """
+    quoting = (
+        "SELECT by_wall AS wall, by AS number FROM quotes"
+        " WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.wall = quotes.wall AND records.id = quotes.id)"
+    )
+    for name, user in (("own", "traced.user"), ("shared", "''")):
+        quoting += (
+            " UNION SELECT kept.wall, kept.number FROM walls AS traced JOIN records AS kept ON kept.wall = traced.id"
+            f" JOIN json_each(kept.metadata, '$.{name}') AS quoted WHERE substr(traced.tenant, 1, ?2 - 1) = ?1"
+            " AND NOT EXISTS (SELECT 1 FROM walls AS told JOIN records ON records.wall = told.id"
+            f" WHERE told.tenant = substr(traced.tenant, ?2) AND told.user = {user} AND records.id = quoted.value)"
+        )
+    for where in set(query_all(connection, quoting, (_TRACES, len(_TRACES) + 1))):
+        terms = connection.execute("SELECT terms FROM indexed WHERE wall = ? AND number = ?", where).get
+        if terms is not None:
+            row = (where[1], f"p{where[0]}", terms)
+            connection.execute("INSERT INTO words (words, rowid, wall, terms) VALUES ('delete', ?, ?, ?)", row)
+        for table in ("records", "indexed", "changes"):
+            connection.execute(f"DELETE FROM {table} WHERE wall = ? AND number = ?", where)
+        connection.execute("DELETE FROM quotes WHERE by_wall = ? AND by = ?", where)
+        connection.execute("UPDATE segments SET data = NULL WHERE wall = ? AND ? BETWEEN first AND last", where)
+    _link_traces(connection)
+
+
 _TRACES = "memorist:traces:"
 MIGRATIONS: Sequence[Migration] = (
-    _create, _part_marks, _name_walls, _keep_indexes, _note_origins, _log_audit, _note_quotes,
+    _create, _part_marks, _name_walls, _keep_indexes, _note_origins, _log_audit, _note_quotes, _drop_left_over,
 )  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
@@ -190,6 +224,20 @@ MIGRATIONS: Sequence[Migration] = (
 def check(connection: apsw.Connection, path: Path | None) -> None:
     """Refuse another program's file before anything in it is changed; raises as `migrate`."""
     _version(connection, path, len(MIGRATIONS))
+
+
+def check_version(connection: apsw.Connection, path: Path | None) -> None:
+    """Refuse a write to a file that another process has brought to another version since it was opened.
+
+    Raises:
+        SchemaError: this process would leave out what that version wants to be noted.
+    """
+    if (found := int(connection.pragma("user_version"))) != len(MIGRATIONS):
+        raise SchemaError(
+            f"{path} was brought to schema {found} by another Memorist while it was open here, and this one knows "
+            f"{len(MIGRATIONS)}: nothing is stored. End this process, then start it again with the newer Memorist: "
+            f"{install_command()}"
+        )
 
 
 def configure(connection: apsw.Connection) -> None:
