@@ -8,8 +8,8 @@ from typing import Any
 from memorist.errors import install_command
 from memorist.records.content import whole_text
 
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)(?:^|(?<=[}\]]))\s*```", re.DOTALL | re.IGNORECASE | re.MULTILINE)
+_THOUGHTS = re.compile(r"<think(?:ing)?>(?:.*?</think(?:ing)?>|(?P<rest>.*))", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?\s*+(.*?)(?:^|(?<=[}\]]))[ \t]*```", re.DOTALL | re.IGNORECASE | re.MULTILINE)
 """A fence ends on a line of its own or after a bracket: texts in the JSON may hold three backticks too."""
 _REFUSAL = re.compile(
     r"\W*(?:(?:i['’]?m|i am|we['’]?re)\s+(?:very |so )?(?:sorry|unable|not able)"
@@ -30,7 +30,7 @@ def with_schema(messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]
 
 def without_thoughts(text: str) -> str:
     """Return an answer without the model's reasoning before it."""
-    return _THOUGHTS.sub("", text).strip()
+    return _THOUGHTS.sub(lambda found: "" if found["rest"] is None else found[0], text).strip()
 
 
 def is_refusal(text: str) -> bool:
@@ -52,7 +52,7 @@ def read_answer(
     if not text:
         return None, "the answer is empty"
     data = _plain(text)
-    if data is None and (fenced := _FENCE.search(text)) is not None:
+    if data is None and (fenced := _FENCE.match(text, max(text.find("```"), 0))) is not None:
         text = fenced[1].strip()
         data = _plain(text)
     if data is None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
 from memorist.languages.letters import same_letters
-from memorist.system.regex import regex
+from memorist.system.regex import bounded, regex
 
 Phrases: TypeAlias = Literal[
     "first_person",
@@ -138,7 +138,7 @@ class Language:
     def compiled(self, phrases: Sequence[str]) -> re.Pattern[str]:
         """Return what finds any of some phrases as whole words, compiled at its first use."""
         found = f"{self._left}(?:{'|'.join(map(self._whole, phrases))}){self._right}" if phrases else r"(?!)"
-        return regex(same_letters(found))
+        return regex(same_letters(bounded(found)))
 
     def _whole(self, phrase: str) -> str:
         """Return a phrase with the parts of the table in the place of their names, which parts may hold, too."""

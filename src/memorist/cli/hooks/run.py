@@ -25,8 +25,11 @@ _LARGEST_LOG = 1_000_000
 _LONGEST_WAIT = 5.0
 _LARGEST_EVENT = 16_000_000
 """Bytes of an agent's JSON."""
-_TOLD = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
-"""What Gemini CLI puts before the prompt of a session that has only one: what the session's start was answered."""
+_TOLD = re.compile(r"<hook_context>(?:.*?</hook_context>\s*|(?P<rest>.*))", re.DOTALL)
+"""What Gemini CLI puts before the prompt of a session that has only one: what the session's start was answered.
+
+What is never closed is read once, up to the end, not again from each further tag.
+"""
 
 
 def run(arguments: list[str]) -> None:
@@ -61,7 +64,7 @@ def answer(arguments: list[str], stdin: bytes) -> str:
     if not isinstance(said, dict):
         raise ValueError("the standard input holds no JSON object")
     if isinstance(prompt := said.get("prompt"), str):
-        said["prompt"] = _TOLD.sub("", prompt)
+        said["prompt"] = without_told(prompt)
     caller = Caller(arguments[1:], said)
     if event.does == "keep":
         from memorist.cli.hooks.memory import keep
@@ -101,6 +104,11 @@ def _told(caller: Caller, does: str, said: dict[str, Any]) -> str:
 
     with opened(caller, embeds=does == "prompt") as memory:
         return read(memory)
+
+
+def without_told(prompt: str) -> str:
+    """Return a prompt without what an agent put before it of what a hook had told."""
+    return _TOLD.sub(lambda found: "" if found["rest"] is None else found[0], prompt)
 
 
 def _start(ask: Ask, project: str, *, fresh: bool) -> str:
