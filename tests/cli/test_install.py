@@ -442,6 +442,87 @@ def test_a_link_is_followed(memorist: Command, home: Path) -> None:
     assert "memorist" in real.read_text()
 
 
+OUT = ("file", "folder", "backup", "nothing")
+"""What a link in a project leads out to."""
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("how", OUT)
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+@pytest.mark.parametrize("agent", AGENTS)
+def test_nothing_is_read_or_written_through_links_of_a_project(
+    memorist: Command, home: Path, agent: str, command: str, how: str
+) -> None:
+    """A repository may hold links for whoever clones it."""
+    name, *_ = FILES[agent][1]
+    file, outside = home / "project" / name, home / "mine"
+    outside.mkdir()
+    if how == "folder":
+        if "/" not in name:
+            pytest.skip("the file is in the project's own folder")
+        file.parent.symlink_to(outside)
+    else:
+        file.parent.mkdir(exist_ok=True)
+        link = file.with_name(f"{file.name}.before-memorist") if how == "backup" else file
+        link.symlink_to(outside / "settings.json")
+    if how != "nothing":
+        (outside / "settings.json").write_text("{}")
+        (outside / f"{file.name}.before-memorist").write_text("{}")
+    before = everything(outside), everything(home / "project")
+    result = memorist(command, agent, "--project", "--yes")
+    assert result.code == 2
+    assert "leads out of" in result.err and "Remove the link" in result.err
+    assert (everything(outside), everything(home / "project")) == before
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("what", ["/dev/zero", "pipe", "large"])
+def test_only_regular_files_of_some_size_are_read(
+    memorist: Command, home: Path, agent: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home / "project" / FILES[agent][1][0]
+    file.parent.mkdir(exist_ok=True)
+    if what == "pipe":
+        os.mkfifo(file)
+    elif what == "large":
+        file.write_bytes(b"{")
+        os.truncate(file, 1_000_000_000)
+    else:
+        file.symlink_to(what)
+    result = memorist("install", agent, "--project", "--yes")
+    assert result.code == 2
+    assert str(file) in result.err
+    own = home / FILES[agent][0][0]  # of the user's own files the links are the user's
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.symlink_to("/dev/zero")
+    result = memorist("install", agent, "--yes")
+    assert result.code == 2
+    assert "not a regular file" in result.err
+
+
+@pytest.mark.posix
+def test_a_link_within_a_project_is_followed(memorist: Command, home: Path) -> None:
+    (home / "project" / "shared.json").write_text("{}")
+    (home / "project" / ".mcp.json").symlink_to("shared.json")
+    assert memorist("install", "claude-code", "--project", "--yes").code == 0
+    assert (home / "project" / ".mcp.json").is_symlink()
+    assert "memorist" in (home / "project" / "shared.json").read_text()
+
+
+@pytest.mark.posix
+def test_a_plugin_is_not_written_through_links(memorist: Command, home: Path) -> None:
+    folder = home / "project" / "plugin"
+    assert memorist("install", "claude-code", "--plugin", str(folder)).code == 0
+    (home / "mine.json").write_text("{}")
+    (folder / ".mcp.json").unlink()
+    (folder / ".mcp.json").symlink_to(home / "mine.json")
+    result = memorist("install", "claude-code", "--plugin", str(folder))
+    assert result.code == 2
+    assert "leads out of" in result.err
+    assert (home / "mine.json").read_text() == "{}"
+
+
 @pytest.mark.posix
 def test_a_folder_that_is_a_link_stays_one(memorist: Command, home: Path) -> None:
     (home / "dotfiles").mkdir()

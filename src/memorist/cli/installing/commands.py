@@ -15,7 +15,7 @@ from memorist.cli.installing.agents import AGENTS, CodingAgent, Part, Registered
 from memorist.cli.installing.files import planned, tidy, written
 from memorist.cli.installing.plugin import plugin_files, write_plugin
 from memorist.cli.running import Options, confirm
-from memorist.cli.showing import shown_url
+from memorist.cli.showing import clean, shown_url
 from memorist.errors import InvalidInputError, missing_extra
 from memorist.records.scope import DEFAULT_TENANT
 from memorist.system.places import expanded
@@ -115,7 +115,7 @@ def _change(known: CodingAgent, root: Path | None, registered: Registered | None
     changes = []
     for file, parts in files.items():
         put, take = [part.edit(registered or Registered()) for part in parts], [part.edit(None) for part in parts]
-        if (change := planned(file, put, take, out=out)) is not None:
+        if (change := planned(file, put, take, out=out, project=root)) is not None:
             changes.append(change)
         elif out and not dry_run:  # a command that was killed may have left a backup
             tidy(file, root or Path.home())
@@ -130,7 +130,7 @@ def _change(known: CodingAgent, root: Path | None, registered: Registered | None
     if not yes:
         confirm("Write this?")
     for change in changes:
-        backup = written(change, out_of=(root or Path.home()) if out else None)
+        backup = written(change, out_of=(root or Path.home()) if out else None, project=root)
         kept = f"; as it was: {backup}" if backup else ""
         click.echo(f"{'Removed' if change.after is None else 'Wrote'} {change.file}{kept}")
     click.echo(f"Look at it with {known.look}. Sessions that are open see it when they begin anew.")
@@ -138,7 +138,7 @@ def _change(known: CodingAgent, root: Path | None, registered: Registered | None
 
 def _show(lines: Iterable[str]) -> None:
     for line in lines:
-        click.echo(f"  {line}")
+        click.echo(f"  {clean(line)}")  # of a project's file, which may be anybody's
 
 
 def _plugin(known: CodingAgent, folder: Path, registered: Registered, *, dry_run: bool) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from memorist.cli.installing.edits import Edit
 from memorist.errors import InvalidInputError
-from memorist.system.handles import read_file
+from memorist.files.regular import opened
 from memorist.system.writing import replacing
 
 BACKUP = ".before-memorist"
+_LARGEST = 16_000_000
+"""Bytes of a settings file; Claude Code's own, which has a history in it, grows to some hundred thousand."""
 _BOM = "\ufeff"
 
 
@@ -39,7 +41,9 @@ class FileEdit:
                 yield line
 
 
-def planned(file: Path, put: Sequence[Edit], take: Sequence[Edit], *, out: bool = False) -> FileEdit | None:
+def planned(
+    file: Path, put: Sequence[Edit], take: Sequence[Edit], *, out: bool = False, project: Path | None = None
+) -> FileEdit | None:
     """Return an edit of a file, or None where it changes nothing.
 
     What is taken out leaves the file as it was before ours was put in, to the byte: as its backup has it, or no file
@@ -50,11 +54,13 @@ def planned(file: Path, put: Sequence[Edit], take: Sequence[Edit], *, out: bool 
         put: add what is ours.
         take: remove what is ours.
         out: whether ours is to be taken out; otherwise it is put in.
+        project: the folder that the file must not lead out of; None for a user's own file, whose links are their own.
 
     Raises:
-        InvalidInputError: the file cannot be read, or is not what it should be.
+        InvalidInputError: the file cannot be read, is not what it should be, or leads out of the project.
     """
-    before, first = _read(file), _read(_backup(file))
+    check_inside(file, project)
+    before, first = read_settings(file), read_settings(_backup(file))
 
     def edited(text: str | None, *edits: Edit) -> str:
         mark = _BOM if (text or "").startswith(_BOM) else ""
@@ -81,32 +87,64 @@ def _backup(file: Path) -> Path:
     return file.with_name(file.name + BACKUP)
 
 
-def _read(file: Path) -> str | None:
+def check_inside(file: Path, folder: Path | None) -> None:
+    """Refuse a file of a folder that is reached, or whose backup is, through a link to somewhere else.
+
+    A repository may hold such links for whoever clones it.
+
+    Raises:
+        InvalidInputError: it leads out of the folder.
+    """
+    if folder is None:
+        return
+    for each in (file, _backup(file)):
+        try:
+            place = each.resolve()
+        except (OSError, RuntimeError) as error:  # links in a circle
+            raise InvalidInputError(f"{each} is left as it is: {error}") from error
+        if not place.is_relative_to(folder.resolve()):
+            raise InvalidInputError(
+                f"{each} leads out of {folder}, to {place}: nothing is read or written there. Remove the link first"
+            )
+
+
+def read_settings(file: Path) -> str | None:
+    """Return the text of a settings file, or None where there is none; only a regular file of some size is read.
+
+    Raises:
+        InvalidInputError: it cannot be read, or is anything else.
+    """
     try:
-        return read_file(file).decode("utf-8")
+        with opened(file) as stream:
+            text = stream.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
+            raise InvalidInputError(f"{file} is left as it is: it is larger than {_LARGEST:,} bytes")
+        return text.decode("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{file} cannot be read, and is left as it is: {error}") from error
 
 
-def written(change: FileEdit, *, out_of: Path | None = None) -> Path | None:
+def written(change: FileEdit, *, out_of: Path | None = None, project: Path | None = None) -> Path | None:
     """Write a change in one step, and return the backup of what was there before, if one was made.
 
     Args:
         change: what `planned` returned.
         out_of: where ours is taken out, the home or the project: then no backup stays, nor a folder in it that is
             empty now.
+        project: as for `planned`.
 
     Raises:
         InvalidInputError: the file has changed since the change was planned.
         OSError: it cannot be written; it is left as it was.
     """
+    check_inside(change.file, project)
     file, backup = change.file.resolve(), _backup(change.file)  # of a link, the file that it points to is replaced
-    if _read(file) != change.before:
+    if read_settings(file) != change.before:
         raise InvalidInputError(f"{change.file} has just been changed by another program; run the command again")
     file.parent.mkdir(parents=True, exist_ok=True)
-    mode = _new_mode() if change.before is None else file.stat().st_mode & 0o777
+    mode = new_mode() if change.before is None else file.stat().st_mode & 0o777
     if change.keep:
         backup.unlink(missing_ok=True)
         if change.before is not None:
@@ -130,7 +168,7 @@ def tidy(file: Path, root: Path) -> None:
             folder.rmdir()
 
 
-def _new_mode() -> int:
+def new_mode() -> int:
     """Return the rights that this process gives a new file."""
     os.umask(mask := os.umask(0o077))
     return 0o666 & ~mask

@@ -7,8 +7,9 @@ from pathlib import Path
 from memorist import __version__
 from memorist.cli.installing.agents import CLAUDE_EVENTS, Registered, grouped
 from memorist.cli.installing.edits import SERVER
+from memorist.cli.installing.files import check_inside, new_mode, read_settings
 from memorist.errors import InvalidInputError
-from memorist.system.handles import read_file
+from memorist.system.writing import replacing
 
 _ABOUT = "Long-term memory for coding sessions, kept on this machine"
 
@@ -36,20 +37,23 @@ def write_plugin(folder: Path, files: Mapping[str, str]) -> None:
     """Write the files of the plugin into a folder, over those that were written before.
 
     Raises:
-        InvalidInputError: the folder holds something else.
+        InvalidInputError: the folder holds something else, or a file of it leads out of it.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not _is_plugin(folder):
         raise InvalidInputError(f"{folder} holds something else than this plugin; name another folder")
+    for path in files:
+        check_inside(folder / path, folder)
     for path, text in files.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        with replacing(file, new_mode()) as stream:
+            stream.write(text.encode())
 
 
 def _is_plugin(folder: Path) -> bool:
     try:
-        about = json.loads(read_file(folder / ".claude-plugin" / "plugin.json"))
-    except (OSError, ValueError):
+        about = json.loads(read_settings(folder / ".claude-plugin" / "plugin.json") or "")
+    except (InvalidInputError, ValueError, RecursionError):
         return False
     return isinstance(about, dict) and about.get("name") == "memorist"
 
