@@ -7,7 +7,7 @@ from typing import Any
 
 from memorist.audit.log import AuditEntry, verify
 from memorist.operations import requests
-from memorist.operations.answers import Proposal, TracePage
+from memorist.operations.answers import Exposed, Proposal, TracePage
 from memorist.operations.requests import Id
 from memorist.records.record import Record
 from memorist.records.retention import RetentionReport, Rule, RuleLike
@@ -218,6 +218,18 @@ class Admin:
             ScopeError: behind a user's wall.
         """
         return await self._memory.ask(requests.Sweep())
+
+    async def secrets(self, *, redact: bool = False) -> list[Exposed]:
+        """Return what holds a secret of a known form, of every user of the tenant, without the secret itself.
+
+        Args:
+            redact: mask each secret: in the record and in every index. The record's earlier versions go, and so do
+                traces with a secret and all that quotes the record; old pages of the store are removed.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+        return await self._memory.ask(made(requests.Secrets, locals()))
 
     async def check(self) -> list[str]:
         """Read the whole store and return what is damaged, in sentences; [] where all is sound.

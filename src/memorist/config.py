@@ -14,6 +14,7 @@ from memorist.audit.log import MODES, Mode
 from memorist.errors import InvalidInputError, shown
 from memorist.records.origins import TrustRules
 from memorist.records.times import Clock, now, parse_duration
+from memorist.secrets.policy import POLICIES, Policy
 from memorist.system.handles import read_text
 from memorist.system.places import default_url, expanded
 from memorist.system.variables import PREFIX, VARIABLES, check_variables
@@ -45,6 +46,7 @@ class Settings:
     | `largest_record` | `MEMORIST_LARGEST_RECORD` | most characters of a record that another program sends, in all |
     | `trust` | `MEMORIST_TRUST` | trust in authors, as ``import=low,web=medium``; see `memorist.records.origins` |
     | `confirm` | `MEMORIST_CONFIRM` | whether what an agent asks for by its own tools waits for the user's yes |
+    | `secrets` | `MEMORIST_SECRETS` | `mask`, `refuse` or `keep` keys and the like in texts; see `memorist.secrets` |
     | `keep_traces` | `MEMORIST_KEEP_TRACES` | how long traces of calls are kept, as "7d" or in seconds; 0 keeps none |
     | `audit` | `MEMORIST_AUDIT` | what the store logs from now on: `off`, `changes` or `reads`; None leaves it |
     | `signing_key` | `MEMORIST_SIGNING_KEY` | the key that signs; by default ``signing.key`` beside the settings |
@@ -67,6 +69,7 @@ class Settings:
     largest_record: int = 1_200_000
     trust: TrustRules = field(default_factory=TrustRules)
     confirm: bool = False
+    secrets: Policy | None = None
     keep_traces: str | float = 0
     audit: Mode | None = None
     signing_key: Path | None = None
@@ -81,6 +84,8 @@ class Settings:
             _check_number(name, getattr(self, name), int)
         object.__setattr__(self, "keep_traces", _duration("keep_traces", self.keep_traces))
         _truth("confirm", self.confirm)
+        if self.secrets is not None:
+            _policy("secrets", self.secrets)
         if self.audit is not None:
             _mode("audit", self.audit)
 
@@ -200,6 +205,12 @@ def _mode(name: str, value: object) -> Mode:
     return value
 
 
+def _policy(name: str, value: object) -> Policy:
+    if value not in POLICIES:
+        raise InvalidInputError(f"{name} must be one of {', '.join(POLICIES)}, not {shown(value)}")
+    return value
+
+
 def _truth(name: str, value: object) -> bool:
     said = value if isinstance(value, bool) else _TRUTHS.get(str(value).strip().lower())
     if said is None:
@@ -257,6 +268,7 @@ NAMES: Mapping[str, Callable[[str, object], Any]] = {
     "largest_record": partial(_number, read=int),
     "trust": _trust,
     "confirm": _truth,
+    "secrets": _policy,
     "keep_traces": _duration,
     "audit": _mode,
     "signing_key": _folder,

@@ -16,6 +16,7 @@ from memorist.records.origins import AuthorLike, Door, TrustRules
 from memorist.records.record import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.records.scope import Scope
 from memorist.records.times import Clock, TimeLike
+from memorist.secrets import Policy
 from memorist.system.aside import aside
 
 if TYPE_CHECKING:
@@ -81,6 +82,11 @@ class Verbs:
     def trust(self) -> TrustRules:
         """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
         return self._engine.trust
+
+    @property
+    def secrets(self) -> Policy | None:
+        """What is done with secrets in texts, if the settings say: `Settings.secrets`; None at a server."""
+        return self._engine.secrets
 
     @property
     def door(self) -> Door:

@@ -19,6 +19,7 @@ from memorist.operations.arguments import handles_or_words
 from memorist.records.content import field_of, text_of
 from memorist.records.origins import NOBODY, Author, author_of_role, joined, parse_authors
 from memorist.records.record import Record
+from memorist.secrets import Policy, in_texts, masked, without_private
 
 log = logging.getLogger("memorist.agents")
 
@@ -129,7 +130,9 @@ async def after_turn(
     200, or where the first message given is its last. Give messages ids where the same words may be said again and
     again.
 
-    Blocks that recall put into a message, thinking, and messages without a text are not stored.
+    Blocks that recall put into a message, thinking, and messages without a text are not stored, nor is what stands
+    between ``<private>`` and ``</private>``. Of secrets (keys of vendors, tokens, numbers of cards) the form alone is
+    stored, unless `Settings.secrets` says otherwise.
 
     Args:
         memory: where to.
@@ -154,11 +157,8 @@ async def after_turn(
     else:
         stood, after, since = Stood(), None, await talk.window(max(_LOOK_BACK, 2 * len(given)))
     attributed, read = _attributed(read_messages(given[stood.length :]), told, stood.read)
-    said = [
-        replace(each, content=text)
-        for each in attributed
-        if each.role in roles and (text := without_recalled(each.content)).strip()
-    ]
+    kept = [each for each in attributed if each.role in roles and without_recalled(each.content).strip()]
+    said = [_storable(each, memory.secrets) for each in kept]
     new, end = _new(said, since, after)
     stored = await talk.append(new) if new else []
     last = next((each.record for each in (*reversed(stored), *reversed(since), *known) if each.id == end), None)
@@ -175,6 +175,19 @@ async def _since(talk: Conversation, last: str) -> list[Message]:
             if message.record is not None and message.record.id == last:
                 return newest[place:]
     return []
+
+
+def _storable(message: Message, policy: Policy | None) -> Message:
+    """Return a message without what recall put into it and what is private, and without its secrets by default.
+
+    What is stored is compared with what is said again, so both must be without them.
+    """
+    text = without_private(without_recalled(message.content))
+    data = message.data
+    if policy in (None, "mask"):
+        text = masked(text)
+        data = None if data is None else in_texts(data, masked)
+    return replace(message, content=text, data=data)
 
 
 def _attributed(

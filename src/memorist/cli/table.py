@@ -37,6 +37,7 @@ _MODULES: Mapping[str, str] = {
     "audit": "audit",
     "receipt": "receipt",
     "retention": "retention",
+    "secrets": "secrets",
     "training": "mango",
 }
 _MODULE_OF = {name: f"memorist.cli.{module}" for module, names in _MODULES.items() for name in names.split()}

@@ -8,6 +8,7 @@ from memorist.operations.requests import Request
 from memorist.records.origins import TrustRules
 from memorist.records.scope import Scope
 from memorist.records.times import Clock, now
+from memorist.secrets import Policy
 
 T = TypeVar("T")
 
@@ -30,6 +31,11 @@ class Engine(ABC):
     def trust(self) -> TrustRules:
         """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
         return TrustRules()
+
+    @property
+    def secrets(self) -> Policy | None:
+        """What is done with secrets, if the settings say: `Settings.secrets`; None at a server, which knows itself."""
+        return None
 
     @abstractmethod
     async def open(self, call: Call) -> Scope:
@@ -72,6 +78,10 @@ class WrappedEngine(Engine):
     @property
     def trust(self) -> TrustRules:
         return self._inner.trust
+
+    @property
+    def secrets(self) -> Policy | None:
+        return self._inner.secrets
 
     async def open(self, call: Call) -> Scope:
         return await self._inner.open(call)

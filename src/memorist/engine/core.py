@@ -10,6 +10,7 @@ import numpy as np
 
 from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, open_embedder, unit_rows
+from memorist.engine.cleaning import cleaned
 from memorist.errors import EmbedderError, InvalidInputError
 from memorist.operations import cursors
 from memorist.operations.calls import Call
@@ -18,7 +19,7 @@ from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
 from memorist.recall.marks import speaker_of
 from memorist.recall.parts import parts_of
 from memorist.records.filters import Filter
-from memorist.records.origins import Door, Trust
+from memorist.records.origins import IMPORT, Door, Trust
 from memorist.records.record import Action, Draft, Record, check_fields, size_of
 from memorist.records.scope import Reach, Scope, Wall
 from memorist.records.times import Clock
@@ -55,7 +56,9 @@ class Core:
 
     def stamp(self, drafts: Sequence[Draft], call: Call) -> list[Record]:
         """Return the records for the drafts, in order, each with a distinct time."""
-        return [self.sized(draft.to_record(call.scope, self._ticks.next(), call.door), call.door) for draft in drafts]
+        records = (draft.to_record(call.scope, self._ticks.next(), call.door) for draft in drafts)
+        warns = call.door.name != IMPORT.name  # of an archive, `memorist secrets` says it at once
+        return [self.sized(cleaned(record, self.settings.secrets, warns=warns), call.door) for record in records]
 
     def sized(self, record: Record, door: Door) -> Record:
         """Return a record, if it is not larger than the door allows.
@@ -154,7 +157,9 @@ class Core:
     def changed(self, old: Record, new: Record) -> Record:
         """Return `new` as the version after `old`, checked."""
         new = replace(new, updated_at=self._ticks.next(), version=old.version + 1)
-        return replace(new, **check_fields(new))
+        new = replace(new, **check_fields(new))
+        same = (old.content, old.cue, old.metadata, old.payload) == (new.content, new.cue, new.metadata, new.payload)
+        return new if same else cleaned(new, self.settings.secrets)
 
 
 def _key(record: Record) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from memorist.config import Settings
 from memorist.embedders import BundledEmbedder, OnnxEmbedder
-from memorist.engine import auditing, deriving, inbox, purging, reading, upkeep, writing
+from memorist.engine import auditing, deriving, inbox, purging, reading, redacting, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.engine.languages import told_of_languages
@@ -31,6 +31,7 @@ from memorist.operations.requests import Request
 from memorist.records.origins import TrustRules
 from memorist.records.scope import INBOX_PREFIX, Scope
 from memorist.records.times import Clock
+from memorist.secrets import Policy
 from memorist.system.aside import aside
 
 T = TypeVar("T")
@@ -80,6 +81,7 @@ _HANDLERS: Mapping[type[Request[Any]], Callable[[Core, Call, Any], Awaitable[Any
     requests.Retain: upkeep.retain,
     requests.Retention: upkeep.retention,
     requests.Sweep: upkeep.sweep,
+    requests.Secrets: redacting.secrets,
     requests.Checkpoint: auditing.checkpoint,
 }
 
@@ -115,6 +117,10 @@ class LocalEngine(Engine):
     @property
     def trust(self) -> TrustRules:
         return self._core.settings.trust
+
+    @property
+    def secrets(self) -> Policy | None:
+        return self._core.settings.secrets
 
     async def open(self, call: Call) -> Scope:
         """Open the store, and check that its vectors come from this embedder."""

@@ -7,6 +7,7 @@ from functools import partial
 from random import random
 from typing import Any, TypeAlias, TypeVar
 
+from memorist.engine.cleaning import cleaned
 from memorist.engine.core import Analyses, Core
 from memorist.engine.deriving import forgetting
 from memorist.errors import ConflictError, InvalidInputError, MemoristError, NotFoundError, ScopeError, shown
@@ -187,7 +188,8 @@ async def _restore_behind(core: Core, call: Call, wall: Wall, records: Sequence[
                 origin = record.origin
                 everyone = joined([origin.authors, *(authors.get(id, NOBODY) for id in origin.derived_from)])
                 whole = replace(record, origin=replace(origin, authors=everyone))
-                new.append(core.sized(replace(whole, **check_fields(whole)), call.door))
+                whole = cleaned(replace(whole, **check_fields(whole)), core.settings.secrets, warns=False)
+                new.append(core.sized(whole, call.door))
                 authors[record.id] = new[-1].origin.authors
 
     await aside(check, records)

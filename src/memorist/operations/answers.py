@@ -310,3 +310,22 @@ class Proposal(Plain):
         """
         given = {**self.asked, **self.drafts[0]} if len(self.drafts) == 1 else self.asked
         return {name: value for name, value in given.items() if name not in _SHOWN and value}
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed(Plain):
+    """What holds a secret of a known form. The secret itself is not in it.
+
+    Attributes:
+        id: the record's.
+        user: whose it is; None for shared records.
+        kind: what sort of memory it is.
+        where: "record", "history" for its earlier versions alone, "trace" or "proposal".
+        forms: the names of the forms, such as "github-pat".
+    """
+
+    id: str
+    user: str | None
+    kind: str
+    where: str
+    forms: tuple[str, ...]

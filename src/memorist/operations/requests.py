@@ -643,6 +643,14 @@ class Check(Request[list[str]]):
 
 
 @_request
+class Secrets(Request[list[results.Exposed]]):
+    """List what holds a secret, and mask it; see `Admin.secrets`."""
+
+    writes = True
+    redact: Annotated[bool, read.flag] = False
+
+
+@_request
 class Reindex(Request[int]):
     """Embed every record anew; see `Admin.reindex`."""
 

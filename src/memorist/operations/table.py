@@ -104,5 +104,6 @@ OPERATIONS: Mapping[type[Request[Any]], Operation] = {
     requests.Check: Operation(method="GET", path="/check", right="admin", field="faults", everyone=True, operator=True),
     requests.Retain: Operation(method="PUT", path="/retention", right="admin", field="rules", everyone=True),
     requests.Retention: Operation(path="/retention", right="admin", everyone=True),
+    requests.Secrets: Operation(path="/secrets", right="admin", field="secrets", everyone=True),
     requests.Sweep: Operation(path="/sweep", right="admin", field="swept", everyone=True),
 }

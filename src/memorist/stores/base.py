@@ -342,6 +342,9 @@ class Store(ABC):
     async def backup(self, target: Path) -> None:
         """Write a consistent copy of everything, while in use, to a file that `open` can open."""
 
+    async def scrub(self, *walls: Wall) -> None:
+        """Remove what deleted records have left in the files, after a redaction behind some walls; `purge` does so."""
+
     async def check(self) -> list[str]:
         """Read everything and return the damage found, in sentences. Database servers check themselves."""
         return []

@@ -63,6 +63,7 @@ class WrappedStore(Store):
     purge = _forwarded(Store.purge)
     search = _forwarded(Store.search)
     backup = _forwarded(Store.backup)
+    scrub = _forwarded(Store.scrub)
     check = _forwarded(Store.check)
     fingerprint = _forwarded(Store.fingerprint)
     bind = _forwarded(Store.bind)

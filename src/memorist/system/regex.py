@@ -27,17 +27,21 @@ _PART = regex(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[*+]|\{\d*,\}|.", re.DOTALL)
 _ENDLESS = {"*": "{0,%d}", "+": "{1,%d}"}
 
 
-def bounded(pattern: str) -> str:
+def bounded(pattern: str, longest: int = _LONGEST) -> str:
     """Return a pattern whose every repetition ends, so that searching a text takes time in proportion to its length.
 
     A pattern that may take any number of words reads on to the end of a text of such words, from each of them: in a
     message of 40,000 letters that is a minute.
+
+    Args:
+        pattern: the pattern.
+        longest: the most letters that a repetition of one letter, or of a class of letters, takes from now on.
     """
     found, quantified = list[str](), False
     for part in _PART.findall(pattern):
         is_open = part in _ENDLESS or (part[0] == "{" and part.endswith(",}"))
         if is_open and not quantified:
-            most = _MOST if found[-1] == ")" else _LONGEST
+            most = _MOST if found[-1] == ")" else longest
             part = _ENDLESS[part] % most if part in _ENDLESS else f"{part[:-1]}{most}}}"
         # what stands behind a quantifier, makes it lazy or possessive
         quantified = not quantified and (is_open or (part == "?" and found[-1:] != ["("]) or part == "}")

@@ -31,9 +31,10 @@ from memorist.serve.rest.schemas import takes_in_query
 from memorist.serve.uploads import forget
 
 router = router_of("the whole")
-add_plain(router, requests.Check, requests.Checkpoint, requests.Retain, requests.Retention, requests.Sweep)
+add_plain(router, requests.Check, requests.Checkpoint, requests.Retain, requests.Retention)
+add_plain(router, requests.Secrets, requests.Sweep)
 
-STREAMING = tuple(f"/v1/{each}" for each in "export load backup check reindex purge retention sweep".split())
+STREAMING = tuple(f"/v1/{each}" for each in "export load backup check reindex purge retention secrets sweep".split())
 """The paths without a limit of the whole time."""
 LARGE = ("/v1/load",)
 """Those of them that read a body of any size, as it arrives."""

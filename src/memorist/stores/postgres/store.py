@@ -151,10 +151,14 @@ class PostgresStore(Store):
         for each in more:  # first, so that a repeated purge continues an interrupted one
             await self._purge(each, act, named=False)
         count = await self._purge(wall, act, named=True)
+        await self.scrub(wall, *more)
+        return count
+
+    async def scrub(self, *walls: Wall) -> None:
         if self.options.purge != "delete":
             # Reclaim the space of deleted rows and renew the planner's samples of values.
             connections, tables = self._connections, (self._schema, list(queries.PURGED))
-            parts = [(queries.PARTS, (*tables, tenant)) for tenant in {each.tenant for each in (wall, *more)}]
+            parts = [(queries.PARTS, (*tables, tenant)) for tenant in {each.tenant for each in walls}]
             analyzed, *found = await self._read(EVERYTHING, (queries.ANALYZED, tables), *parts)
             keys = {name: key for rows in found for name, key in rows}
             full = self.options.purge == "full"
@@ -165,7 +169,6 @@ class PostgresStore(Store):
             statements = [f"{how} {self._schema}.{name}" for name in keys]
             statements += [f"ANALYZE {self._schema}.{name}" for (name,) in analyzed]
             await connections.run(lambda: connections.outside(*statements), whole=True)
-        return count
 
     async def _purge(self, wall: Wall, act: Act | None, *, named: bool) -> Counter[str]:
         schema, clock = self._schema, self._clock

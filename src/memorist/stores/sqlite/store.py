@@ -330,10 +330,13 @@ class SQLiteStore(Store):
             return purged(connection, wall)
 
         count = await self._write(work)
-        for each in (wall, *more):
+        await self.scrub(wall, *more)
+        return count
+
+    async def scrub(self, *walls: Wall) -> None:
+        for each in walls:
             self._outlines.pop(each, None)
         await self._write(self._scrub, alone=True)
-        return count
 
     async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
         encrypted = self._key is not None

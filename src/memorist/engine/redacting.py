@@ -1,0 +1,63 @@
+"""Secrets that are stored already: where they are, and masking them in records, histories and indexes."""
+
+from collections.abc import AsyncIterator
+
+from memorist.engine.cleaning import forms_in, with_texts
+from memorist.engine.core import Core
+from memorist.operations import requests
+from memorist.operations.answers import Exposed
+from memorist.operations.calls import Call
+from memorist.records.filters import Filter
+from memorist.records.record import Action, Record
+from memorist.records.scope import INBOX_PREFIX, TRACES_PREFIX, Reach, Wall
+from memorist.secrets import masked
+from memorist.stores.base import Remove, Write
+from memorist.system.aside import aside
+
+_EVERYTHING = Filter(superseded=True, expired=True)
+
+
+async def secrets(core: Core, call: Call, request: requests.Secrets) -> list[Exposed]:
+    """Return what holds a secret behind the walls of a tenant; mask it where that is asked for."""
+    call.scope.check_everyone()
+    found = [each async for each in _exposed(core, call.scope.tenant)]
+    if found and request.redact:
+        for record, _ in found:  # a trace may have gone already with a record that it quotes
+            await core.store.write(record.scope.wall, await _redacted(core, record), act=call.act)
+        walls = {record.scope.wall for record, _ in found}
+        for wall in walls:
+            core.recaller.indexes.drop(wall)
+        await core.store.scrub(*walls)
+    return [exposed for _, exposed in found]
+
+
+async def _exposed(core: Core, tenant: str) -> AsyncIterator[tuple[Record, Exposed]]:
+    for prefix, where in (("", "record"), (TRACES_PREFIX, "trace"), (INBOX_PREFIX, "proposal")):
+        async for page in core.pages(Reach(prefix + tenant, None), _EVERYTHING):
+            forms = await aside(lambda page=page: [forms_in(record) for record in page], page)  # type: ignore[misc]
+            for record, present in zip(page, forms, strict=True):
+                if held := present or await _in_history(core, record):
+                    place = where if present else "history"
+                    yield record, Exposed(record.id, record.scope.user, str(record.kind), place, tuple(held))
+
+
+async def _in_history(core: Core, record: Record) -> list[str]:
+    """Return the forms of secrets in the earlier versions of a record."""
+    if record.version == 1:
+        return []
+    history = await core.store.history(record.scope.wall, record.id)
+    return list(dict.fromkeys(form for each in history if each.record is not None for form in forms_in(each.record)))
+
+
+async def _redacted(core: Core, record: Record) -> list[Write]:
+    """Return the writes that put a masked record in the place of one, whose history goes with it."""
+    gone = Remove(record.id, Action.FORGOTTEN, core.clock(), version=record.version)
+    if record.scope.tenant.startswith(TRACES_PREFIX):
+        return [gone]
+    new = with_texts(record, masked)
+    quotes = frozenset[tuple[Wall, str]]()
+    if record.scope.tenant.startswith(INBOX_PREFIX):
+        told = Wall(record.scope.tenant.removeprefix(INBOX_PREFIX), record.scope.user)
+        quotes = frozenset((told, id) for id in record.payload.get("ids", ()))
+    [vector] = await core.embed([new], [None])
+    return [gone, await core.put(new, Action.REMEMBERED, vector, expected=0, quotes=quotes)]
