@@ -13,7 +13,7 @@ from memorist.indexes import Index
 from memorist.kinds.common import RecordFields, SearchOptions
 from memorist.kinds.message import Message
 from memorist.kinds.tools import ToolStatistics
-from memorist.operations.answers import Context, Derived, Proposal, Provenance, Receipt, ReplacementPage, TracePage
+from memorist.operations.answers import Context, Derived, Exposed, Proposal, Provenance, Receipt, ReplacementPage, TracePage
 from memorist.operations.arguments import Unset
 from memorist.operations.lines import Lines, LoadReport
 from memorist.operations.requests import Id, IfExists, Mode, Narrowing, Request
@@ -22,6 +22,7 @@ from memorist.records.record import Change, Draft, Fields, Hit, Kind, Order, Pag
 from memorist.records.retention import RetentionReport, Rule, RuleLike
 from memorist.records.scope import Scope
 from memorist.records.times import Clock, TimeLike
+from memorist.secrets import Policy
 from memorist.verbs import T
 from os import PathLike
 from pathlib import Path
@@ -206,6 +207,17 @@ class Admin(Twin):
         """Delete at once what of the tenant's has expired or is too old by its rules, and return how many records.
 
         If it raises, some may be gone already; the others go with the next sweep.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+
+    def secrets(self, *, redact: bool = False) -> list[Exposed]:
+        """Return what holds a secret of a known form, of every user of the tenant, without the secret itself.
+
+        Args:
+            redact: mask each secret: in the record and in every index. The record's earlier versions go, and so do
+                traces with a secret and all that quotes the record; old pages of the store are removed.
 
         Raises:
             ScopeError: behind a user's wall.
@@ -741,6 +753,10 @@ class Memory(Twin):
     @property
     def trust(self) -> TrustRules:
         """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
+
+    @property
+    def secrets(self) -> Policy | None:
+        """What is done with secrets in texts, if the settings say: `Settings.secrets`; None at a server."""
 
     @property
     def door(self) -> Door:
