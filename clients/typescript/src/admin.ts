@@ -79,6 +79,11 @@ export class Admin {
     return field(await this.#memory.request("POST", "/v1/sweep", call), "swept");
   }
 
+  /** Return what holds a secret of a known form, of every user, without the secret; with `redact` each is masked. */
+  async secrets({ redact = false }: { redact?: boolean } = {}, call?: CallOptions): Promise<t.Exposed[]> {
+    return field(await this.#memory.request("POST", "/v1/secrets", { ...call, body: { redact } }), "secrets");
+  }
+
   /** Read the whole store and return what is damaged, in sentences; [] where all is sound. */
   async check(call: CallOptions = {}): Promise<string[]> {
     return field(await this.#memory.request("GET", "/v1/check", call), "faults");

@@ -19,6 +19,7 @@ export type Derived = Schemas["DerivedBody"];
 export type Trace = Schemas["TraceBody"];
 export type TracePage = Schemas["TracesBody"];
 export type Proposal = Schemas["ProposalBody"];
+export type Exposed = Schemas["ExposedBody"];
 export type LoadReport = Schemas["LoadReportBody"];
 export type Purged = Schemas["Purged"];
 export type Statement = Schemas["Statement"];
