@@ -172,7 +172,7 @@ class LocalEngine(Engine):
         if self._tracer is not None:
             if isinstance(request, requests.Recall | requests.Context) and call.door.traced:
                 answer = partial(self._tracer.traced, request=request, answer=answer)
-            elif isinstance(request, requests.Traces):
+            elif isinstance(request, requests.Traces | requests.Secrets):
                 await self._tracer.settled()
         try:
             given: T = await answer(call)
