@@ -56,7 +56,9 @@ def check_variables(env: Mapping[str, str] | None = None, *, key_from: str | Non
         from difflib import get_close_matches  # imported here, because it is hardly ever needed
 
         usual = [each for names in list(VARIABLES.values())[:3] for each in names]
-        [nearest] = get_close_matches(name.removeprefix(PREFIX), usual, 1, 0)
+        given = name.removeprefix(PREFIX)
+        held = [each for each in usual if set(each.split("_")) <= set(given.split("_"))]  # PORT is in SERVER_PORT
+        [nearest] = get_close_matches(given, held or usual, 1, 0)
         raise InvalidInputError(
             f"there is no variable {name}; the nearest is {PREFIX}{nearest}. Correct it or unset it; "
             f"a variable of your own needs a name that does not begin with {PREFIX}"
