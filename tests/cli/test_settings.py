@@ -38,8 +38,8 @@ def test_a_file_of_settings_can_be_named(memorist: Command, tmp_path: Path, monk
 
 
 def test_config_never_shows_a_password(memorist: Command) -> None:
-    shown = memorist("--db", "postgresql://me:secret@host/db", "config", "--json").out
-    assert "secret" not in shown and "postgresql://me:…@host/db" in shown
+    shown = memorist("--db", "postgresql://me:hunter22@host/db", "config", "--json").out
+    assert "hunter22" not in shown and "postgresql://me:…@host/db" in shown
 
 
 def test_the_tenant_is_a_setting_like_the_others(
@@ -100,10 +100,10 @@ def test_a_password_is_never_shown(url: str, shown: str) -> None:
 
 def test_the_key_of_an_index_is_not_shown(memorist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows(memorist("config", "--json"))["index"] == (None, "default")
-    monkeypatch.setenv("MEMORIST_INDEX", "qdrant+https://:secret@host")
+    monkeypatch.setenv("MEMORIST_INDEX", "qdrant+https://:hunter22@host")
     answer = memorist("config", "--json")
     assert rows(answer)["index"] == ("qdrant+https://:…@host", "environment")
-    assert "secret" not in answer.out + answer.err
+    assert "hunter22" not in answer.out + answer.err
 
 
 @pytest.mark.parametrize(
