@@ -20,6 +20,7 @@ from memorist.errors import (
     shown,
 )
 from memorist.records.codec import Plain
+from memorist.records.former import as_today
 from memorist.records.record import Record
 from memorist.system.aside import aside
 
@@ -97,7 +98,7 @@ def _read(lines: Sequence[tuple[int, str | bytes]], report: LoadReport) -> list[
         try:
             plain = read_object(line)
             if plain.get("format") != FORMAT:  # exports may be joined, each with its header
-                found.append((number, Record.from_dict(plain)))
+                found.append((number, as_today(Record.from_dict(plain))))
         except InvalidInputError as error:
             report.bad.append(BadLine(number, str(error)))
     return found

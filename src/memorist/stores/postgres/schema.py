@@ -5,9 +5,11 @@ security is a second line of defence behind the queries' conditions. It reads se
 """
 
 import hashlib
+import json
 from collections.abc import Awaitable, Callable, Sequence
 
 from memorist.errors import SchemaError, install_command
+from memorist.records.former import FIELDS, FORMS, FORMS_BEGIN, SUMMARIES, SUMMARIES_DOOR, summary_today
 from memorist.stores.postgres.libpq import Connection, Cursor, fetched, first_of
 from memorist.stores.postgres.options import PostgresOptions
 
@@ -308,10 +310,58 @@ async def _drop_left_over(connection: Connection, options: PostgresOptions) -> N
 
 
 _TRACES = "memorist:traces:"
+
+
+async def _part_state(connection: Connection, options: PostgresOptions) -> None:
+    """Give what frameworks keep for themselves the kind state; it was of the kind topic.
+
+    A version between the two found no such topic, and frameworks that went on with it have written new records under
+    the same keys. These stay the current ones.
+    """
+    schema = options.schema
+    same = "t.tenant = state.tenant AND t.user_name = state.user_name AND t.number = state.number"
+    await connection.execute(_SEEING.format("on").encode())
+    summaries = await fetched(
+        connection,
+        # Of the agent and the session the key has no more than both joined; the session's messages have them apart.
+        "SELECT said.agent, said.session, kept.content, kept.tenant, kept.user_name, kept.number"
+        f" FROM {schema}.records AS kept JOIN (SELECT DISTINCT tenant, user_name, agent, session"
+        f" FROM {schema}.records WHERE kind = 'message') AS said ON said.tenant = kept.tenant"
+        " AND said.user_name = kept.user_name AND kept.key = %s || coalesce(said.agent || '/', '') || said.session"
+        " WHERE kept.kind = 'topic' AND coalesce(kept.door, %s) = %s",
+        (SUMMARIES, SUMMARIES_DOOR, SUMMARIES_DOOR),
+    )
+    for agent, session, summary, *place in summaries:
+        key, content, payload = summary_today(agent, session, summary)
+        await connection.execute(
+            f"UPDATE {schema}.records SET key = %s, content = %s, payload = %s"
+            " WHERE tenant = %s AND user_name = %s AND number = %s".encode(),
+            (key, content, json.dumps(payload), *place),
+        )
+    state = f"(SELECT tenant, user_name, number, key, superseded_at FROM {schema}.records WHERE {_STATE}) AS state"
+    await _everywhere(
+        connection,
+        f"UPDATE {schema}.changes AS t SET before = regexp_replace(before, '{_TOPIC}', '\\1\"state\"')"
+        f" FROM {state} WHERE {same} AND before IS NOT NULL",
+        f"UPDATE {schema}.records AS t SET superseded_by = newer.id, superseded_at = newer.created_at"
+        f" FROM {state}, {schema}.records AS newer WHERE {same} AND state.superseded_at IS NULL"
+        " AND newer.tenant = state.tenant AND newer.user_name = state.user_name AND newer.key = state.key"
+        " AND newer.kind = 'state' AND newer.superseded_at IS NULL",
+        f"UPDATE {schema}.records SET kind = 'state' WHERE {_STATE}",
+    )
+
+
+_TOPIC = r'^(\["(?:[^"\\]|\\.)*",)"topic"'
+"""A row of the history as text: a list of the id, the kind and more."""
+_STATE = (
+    f"kind = 'topic' AND (payload ->> 'form' IN {FORMS} OR starts_with(payload ->> 'form', '{FORMS_BEGIN}')"
+    + "".join(f" OR json_typeof(payload -> '{each}') = 'object'" for each in FIELDS)
+    + ")"
+)
 Migration = Callable[[Connection, PostgresOptions], Awaitable[None]]
 MIGRATIONS: Sequence[Migration] = (
     _create, _outline_walls, _part_marks, _note_origins, _log_audit, _guard_words, _note_quotes,
-    _drop_left_over,
+    _drop_left_over, _part_state,
 )  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 

@@ -1,5 +1,6 @@
 """The tables of a memory file, their versions, and the way from one version to the next."""
 
+import json
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -8,6 +9,7 @@ from pathlib import Path
 import apsw
 
 from memorist.errors import SchemaError, StoreCorruptError, install_command
+from memorist.records.former import FIELDS, FORMS, FORMS_BEGIN, SUMMARIES, SUMMARIES_DOOR, summary_today
 from memorist.stores.keys import Key
 from memorist.stores.sqlite.encryption import connect
 from memorist.stores.sqlite.rows import query_all
@@ -215,8 +217,54 @@ def _drop_left_over(connection: apsw.Connection) -> None:
 
 
 _TRACES = "memorist:traces:"
+
+
+def _part_state(connection: apsw.Connection) -> None:
+    """Give what frameworks keep for themselves the kind state; it was of the kind topic.
+
+    A version between the two found no such topic, and frameworks that went on with it have written new records under
+    the same keys. These stay the current ones.
+    """
+    summaries = query_all(
+        connection,
+        # Of the agent and the session the key has no more than both joined; the session's messages have them apart.
+        "SELECT said.agent, said.session, kept.content, kept.wall, kept.number FROM records AS kept"
+        " JOIN (SELECT DISTINCT wall, agent, session FROM records WHERE kind = 'message') AS said"
+        " ON said.wall = kept.wall AND kept.key = ?1 || ifnull(said.agent || '/', '') || said.session"
+        " WHERE kept.kind = 'topic' AND ifnull(kept.door, ?2) = ?2",
+        (SUMMARIES, SUMMARIES_DOOR),
+    )
+    for *summary, wall, number in summaries:
+        key, content, payload = summary_today(*summary)
+        connection.execute(
+            "UPDATE records SET key = ?, content = ?, payload = ? WHERE wall = ? AND number = ?",
+            (key, content, json.dumps(payload), wall, number),
+        )
+    connection.execute(
+        f"""
+        CREATE TEMP TABLE state AS SELECT wall, number, key, superseded_at FROM records WHERE {_STATE};
+        UPDATE changes SET before = json_set(before, '$[1]', 'state')
+            WHERE before IS NOT NULL AND (wall, number) IN (SELECT wall, number FROM state)
+            AND json_extract(before, '$[1]') = 'topic';
+        UPDATE records SET superseded_by = newer.id, superseded_at = newer.created_at FROM records AS newer, state
+            WHERE records.wall = state.wall AND records.number = state.number AND state.superseded_at IS NULL
+            AND newer.wall = state.wall AND newer.key = state.key AND newer.kind = 'state'
+            AND newer.superseded_at IS NULL;
+        UPDATE records SET kind = 'state' WHERE (wall, number) IN (SELECT wall, number FROM state);
+        DROP TABLE state;
+        """
+    )
+
+
+_STATE = (
+    f"kind = 'topic' AND (json_extract(payload, '$.form') IN {FORMS}"
+    f" OR substr(json_extract(payload, '$.form'), 1, {len(FORMS_BEGIN)}) = '{FORMS_BEGIN}'"
+    + "".join(f" OR json_type(payload, '$.{each}') = 'object'" for each in FIELDS)
+    + ")"
+)
 MIGRATIONS: Sequence[Migration] = (
     _create, _part_marks, _name_walls, _keep_indexes, _note_origins, _log_audit, _note_quotes, _drop_left_over,
+    _part_state,
 )  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
