@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from children import open_memory
@@ -137,10 +138,38 @@ async def test_backups_are_named_with_what_they_hold(memory: Memory, path: Path)
     receipt = await memory.purge(user=NAME)
     first, second, unreadable, third = receipt.statement["copies"]
     assert "cannot be read, so it was not searched" in unreadable
-    assert str(there) in first and "holds 3 of the texts" in first
+    assert str(there) in first and "it holds 1 of the user's records" in first
     assert str(moved) in second and "not there any more" in second
-    assert "made before a migration: it holds 3 of the texts" in third
+    assert "made before a migration: it holds 1 of the user's records" in third
     assert receipt.clean, "what was purged is gone from what was purged"
+
+
+async def test_a_backup_is_told_by_all_its_records_and_a_short_name(memory: Memory, path: Path) -> None:
+    bob = memory.scoped(user="bob")
+    await bob.remember([f"{MARK} {n}" for n in range(30)])
+    await memory.scoped(user="anna").remember("Tea")
+    await memory.admin.backup(path.with_name("first.db"))
+    await bob.forget(kind="note")
+    await memory.admin.backup(path.with_name("second.db"))
+    await bob.remember([f"later {n}" for n in range(120)])
+    first, second = (await memory.purge(user="bob")).statement["copies"]
+    assert first.endswith("first.db: it holds 30 of the user's records")
+    assert second.endswith("second.db: it holds 0 of the texts, and none of the user's records")
+
+
+async def test_a_copy_of_any_version_is_counted(memory: Memory, path: Path) -> None:
+    old = path.with_name("memory.db.v2.bak")
+    await memory.scoped(user=NAME).remember(MARK)
+    await memory.admin.backup(old)
+    with apsw.Connection(str(old)) as connection:  # as it was called before version 3
+        connection.execute(
+            "ALTER TABLE walls RENAME TO partitions; ALTER TABLE records RENAME COLUMN wall TO partition"
+        )
+    path.with_name("memory.db.v1.bak").write_bytes(b"not a database, though it says " + NAME.encode())
+    copies = (await memory.purge(user=NAME)).statement["copies"]
+    assert [each for each in copies if "v2.bak" in each and "it holds 1 of the user's records" in each]
+    [broken] = [each for each in copies if "v1.bak" in each]
+    assert "no records were counted" in broken and "it holds 1 of the texts" in broken
 
 
 @pytest.mark.posix

@@ -18,7 +18,7 @@ from memorist.records.filters import Filter, make_filter
 from memorist.records.record import Action, Draft, Kind
 from memorist.records.scope import SERVER_TENANT, Reach, Scope, Wall
 from memorist.records.times import iso, parse_expiry
-from memorist.stores.searching import held_by
+from memorist.stores.sqlite.searching import held_by
 
 _SERVER = Scope(SERVER_TENANT)
 _RECORDS = 100
@@ -49,7 +49,7 @@ async def purge(core: Core, call: Call, request: requests.Purge) -> Receipt:
     proposals = await core.store.count(wall.inbox.reach, _PROPOSALS)
     kinds = await (_counted(core, wall) if dry_run else _deleted(core, call, wall))
     found = await core.store.search(wall, texts)
-    backups = [copy async for copy in _backups(core, texts)]
+    backups = [copy async for copy in _backups(core, wall, texts)]
     log = core.store.audit
     last = None if log is None or await log.mode() == "off" else await log.last()
     salt = secrets.token_hex(16)
@@ -123,13 +123,13 @@ async def note_backup(core: Core, call: Call, target: Path) -> None:
     await core.store.write(_SERVER.wall, [await core.put(record, Action.REMEMBERED, None)], act=call.act)
 
 
-async def _backups(core: Core, texts: list[str]) -> AsyncIterator[str]:
-    """Yield each backup that was made with this store, and whether it still holds any of the texts."""
+async def _backups(core: Core, wall: Wall, texts: list[str]) -> AsyncIterator[str]:
+    """Yield each backup that was made with this store, and what it still holds of a wall."""
     noted = make_filter(kind=Kind.TOPIC, key_prefix=_BACKUPS)
     for record in await core.store.select(_SERVER.reach(), noted, order="oldest", limit=10_000):
         made = json.loads(record.content)
         path = Path(made["path"])
         held = "it is not there any more; whoever moved or downloaded it has its content"
         if path.exists():
-            held = await asyncio.to_thread(held_by, path, texts, encrypted=core.settings.key_from is not None)
+            held = await asyncio.to_thread(held_by, path, wall, texts, encrypted=core.settings.key_from is not None)
         yield f"backup of {made['at'][:16]} at {path}: {held}"

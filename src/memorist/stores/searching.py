@@ -1,12 +1,8 @@
 """Searches files, byte by byte, for texts that a purge should have removed."""
 
-import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
-
-from memorist.system.handles import open_file
 
 _AT_ONCE = 4 * 1024 * 1024
 """Bytes that are searched at once."""
@@ -46,19 +42,3 @@ def found_in(read: Callable[[int, int], bytes], size: int, texts: Collection[str
         piece = read(start, min(_AT_ONCE + overlap, size - start))
         found |= {text for text in wanted.keys() - found if wanted[text] in piece}
     return found
-
-
-def held_by(copy: Path, texts: Collection[str], *, encrypted: bool) -> str:
-    """Return in words which of the texts a copy holds."""
-    if encrypted:
-        return "it is encrypted, so it was not searched"
-    try:
-        with open_file(copy) as file:
-
-            def read(start: int, size: int) -> bytes:
-                file.seek(start)
-                return file.read(size)
-
-            return f"it holds {len(found_in(read, os.fstat(file.fileno()).st_size, texts))} of the texts"
-    except OSError as error:
-        return f"it cannot be read, so it was not searched ({error.strerror})"
