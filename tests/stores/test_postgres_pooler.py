@@ -5,11 +5,13 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from memorist.config import Settings
 from memorist.errors import StoreUnavailableError
 from memorist.memory import Memory
 from memorist.records.record import Draft
@@ -18,7 +20,8 @@ from memorist.stores.postgres import PostgresStore, parse_url
 from memorist.testing.contract.base import ALICE
 from memorist.testing.contract.writing import WritingContract
 from ports import free_port
-from postgres_server import PASSWORD, wait_until_answered
+from postgres_server import PASSWORD, running_server, wait_until_answered
+from servers import running
 
 if TYPE_CHECKING:
     from postgres_server import Server
@@ -52,14 +55,20 @@ def made_certificate(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def pooler(server: "Server", certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of a pooler with three connections to the server, and TLS for clients that ask for it."""
-    folder, port = tmp_path_factory.mktemp("pooler"), free_port()
+    with running_pooler(server, certificate, tmp_path_factory.mktemp("pooler")) as port:
+        yield port
+
+
+@contextmanager
+def running_pooler(server: "Server", certificate: Path, folder: Path) -> Iterator[int]:
+    port = free_port()
     for each in (certificate, certificate.with_suffix(".key")):
         shutil.copy(each, folder)
     (folder / "users").write_text(f'"app" "{PASSWORD}"\n')
     (folder / "pgbouncer.ini").write_text(
         f"[databases]\nmemory = host=127.0.0.1 port={server.port} dbname=memory\n"
         f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = plain\n"
-        f"auth_file = {folder / 'users'}\npool_mode = transaction\ndefault_pool_size = 3\n"
+        f"auth_file = {folder / 'users'}\npool_mode = transaction\ndefault_pool_size = 3\nserver_login_retry = 1\n"
         f"client_tls_sslmode = allow\nclient_tls_cert_file = {folder / 'server.crt'}\n"
         f"client_tls_key_file = {folder / 'server.key'}\n"
     )
@@ -159,3 +168,29 @@ async def test_tls_can_be_required_and_the_certificate_checked(
         with pytest.raises(StoreUnavailableError, match="check sslmode and the certificates"):
             async with Memory.open(wrong, embedder="hash"):
                 pass
+
+
+@pytest.mark.anyio
+async def test_calls_wait_for_a_server_that_is_away_and_tell_nothing_of_it(certificate: Path, tmp_path: Path) -> None:
+    httpx = pytest.importorskip("httpx")
+    from memorist.serve.app import create_app
+
+    with running_server("fsync=off") as server, running_pooler(server, certificate, tmp_path) as port:
+        settings = Settings(url=through(server.new_url(), port), embedder="hash", busy_timeout=8.0)
+        async with Memory.open(settings=settings) as memory, running(create_app(memory, open=True)) as address:
+            await memory.remember("tea")
+            async with httpx.AsyncClient(base_url=address, timeout=60) as http:
+                await asyncio.to_thread(server.stop)
+                waiting = asyncio.create_task(http.get("/v1/records"))
+                ready = await http.get("/ready")
+                assert ready.status_code == 503 and not waiting.done(), "a probe waits for two seconds, a call longer"
+                call = await waiting
+                assert call.status_code == 503 and call.headers["retry-after"] == "1"
+                assert call.json()["error"] == "StoreUnavailableError"
+                for answer in (ready, call):
+                    assert not [each for each in ("127.0.0.1", "app", str(port), "@") if each in answer.text]
+                waiting = asyncio.create_task(http.get("/v1/records"))
+                await asyncio.sleep(1)
+                await asyncio.to_thread(server.start)
+                assert (await waiting).status_code == 200, "the server was back while the call waited for it"
+                assert (await http.get("/ready")).status_code == 200

@@ -142,7 +142,8 @@ def _login(server: Server, sessions: Sessions) -> Callable[[Request], Awaitable[
         try:
             (await authorized(request, server, secret)).check(Right.READ)
         except MemoristError as error:
-            return _login_page(target, str(error), problem_of(error)[0])
+            status, _, problem = problem_of(error)
+            return _login_page(target, problem["detail"], status)
         response = RedirectResponse(target, 303)
         set_cookie(request, response, sessions.begin(secret))
         return response

@@ -21,6 +21,7 @@ from memorist.serve.mcp.access import Access, Gate
 from memorist.serve.mcp.server import Context, create_server
 from memorist.serve.mcp.toolsets import ToolSet
 from memorist.serve.reading import read_query
+from memorist.serve.telling import told
 
 LIMITS = Limits(body_bytes=4 * 1024 * 1024)
 PATH = "/mcp"
@@ -121,4 +122,4 @@ def _refusal(error: Exception) -> tuple[int, dict[str, str], Any]:
     headers = {"content-type": "application/json"}
     if status == 401:
         headers["www-authenticate"] = 'Bearer error="invalid_token"'
-    return status, headers, {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": str(error)}}
+    return status, headers, {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": told(error)}}

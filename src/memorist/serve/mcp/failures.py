@@ -7,6 +7,7 @@ from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from memorist.errors import InvalidInputError, MemoristError, NotFoundError, ScopeError
+from memorist.serve.telling import told
 
 log = logging.getLogger("memorist.serve")
 
@@ -18,7 +19,7 @@ def protocol_error(error: Exception) -> MCPError:
     if isinstance(error, InvalidInputError | NotFoundError | ScopeError):
         return MCPError(INVALID_PARAMS, str(error))
     if isinstance(error, MemoristError):
-        return MCPError(INTERNAL_ERROR, str(error))
+        return MCPError(INTERNAL_ERROR, told(error))
     report(error)
     return MCPError(INTERNAL_ERROR, FAILED)
 

@@ -14,6 +14,7 @@ from memorist.serve.auth import Right
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.failures import FAILED, report
 from memorist.serve.mcp.tools import TOOLS, MemoryTools
+from memorist.serve.telling import told
 
 ToolSet: TypeAlias = Literal["core", "all"]
 """Which tools are offered: the five of `memorist.agents.memory_tools`, or every one."""
@@ -52,7 +53,8 @@ async def call_tool(access: Access, params: CallToolRequestParams, tools: ToolSe
         report(result.exception)
         return _failed(FAILED)
     if not result.success:
-        return _failed(result.error or FAILED)
+        known = result.error if result.exception is None else told(result.exception)
+        return _failed(known or FAILED)
     if tools == "all" and isinstance(result.data, str):  # it waits for the user's yes; a success has the tool's form
         return _failed(result.data)
     # Gemini CLI takes any text that is JSON as structured content, which may only be an object

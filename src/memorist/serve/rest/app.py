@@ -1,5 +1,6 @@
 """The REST routes and errors put together."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from memorist import __version__
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, StoreUnavailableError
 from memorist.memory import Memory
 from memorist.records.origins import REST
 from memorist.records.scope import DEFAULT_TENANT, Scope
@@ -24,6 +25,7 @@ from memorist.serve.rest.routing import router_of
 
 _server = router_of("server")
 _ROUTERS = (records.search, records.router, whole.router, _server)
+_READY_WITHIN = 2.0
 _NOTHING_TOLD: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI's own spans hold paths and queries, ids and users' names with them, and its logs what was sent."""
 
@@ -86,8 +88,12 @@ async def health() -> JSONResponse:
 
 
 async def ready(request: Request) -> JSONResponse:
-    """Tell that the store answers."""
-    await server_of(request).tokens.find("")
+    """Tell that the store answers, within two seconds: a load balancer asks again soon."""
+    try:
+        async with asyncio.timeout(_READY_WITHIN):
+            await server_of(request).tokens.find("")
+    except TimeoutError as error:
+        raise StoreUnavailableError(f"the store did not answer within {_READY_WITHIN:g} seconds") from error
     return JSONResponse({"status": "ok", "version": __version__})
 
 

@@ -17,6 +17,7 @@ from memorist.serve.observability.requests import ERROR
 from memorist.serve.quotas import TooManyError
 from memorist.serve.rest import models
 from memorist.serve.rest.bodies import NotJsonError
+from memorist.serve.telling import told
 
 log = logging.getLogger("memorist.serve")
 
@@ -91,7 +92,7 @@ def problem_of(error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:
         headers["retry-after"] = "1"
     if isinstance(error, TooManyError):
         headers["retry-after"] = str(error.seconds)
-    return status, headers, _body(status, str(error), name)
+    return status, headers, _body(status, told(error), name)
 
 
 def add_handlers(app: FastAPI) -> None:

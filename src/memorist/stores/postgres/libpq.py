@@ -43,8 +43,11 @@ _MEANINGS: Sequence[tuple[tuple[str, ...], type[MemoristError], str]] = (
     (("25006",), StoreUnavailableError, "{database} only reads ({said}); name the primary server"),
 )  # fmt: skip
 """For the codes that begin so: the error, and what it says."""
-_LOST = ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "08000", "08003", "08006")
-"""What a server says last on a connection that it ends: it stops, starts, or its time-out for this state is over."""
+_LOST = ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "08000", "08003", "08006", "08P01")
+"""What a server says last on a connection that it ends: it stops, starts, or its time-out for this state is over.
+
+The last is PgBouncer's, for a server that it cannot reach.
+"""
 _TOO_MANY = "53300"
 _WAITED = ("55P03", "57014")
 _REFUSED = r"authentication failed|no password|pg_hba.conf|does not exist|(?<!during )SSL|certificate|translate host"
