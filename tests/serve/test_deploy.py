@@ -1,7 +1,8 @@
 """What deploy/ holds fits what is here: the options of the command, the extras, the ports, the names.
 
 No container is built and no unit is started: there is neither here. The files are read as their programs would read
-them; the unit is given to systemd's own check, and the Postgres script to a real server, where these are installed.
+them; the unit is given to systemd's own check, its command runs under an equal filter of system calls, and the Postgres
+script is given to a real server, where these are installed.
 """
 
 import asyncio
@@ -10,8 +11,11 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import sys
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
@@ -20,6 +24,7 @@ import httpx
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+import seccomp
 from memorist.cli.app import app
 from memorist.memory import Memory
 from memorist.serve.app import create_app
@@ -230,6 +235,50 @@ def test_systemd_finds_nothing_wrong_with_the_units_but_that_they_are_not_instal
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True)
     ours = [line for line in done.stderr.splitlines() if "memorist" in line]
     assert len(units) == 3 and ours == []
+
+
+def limited(unit: str, *arguments: str) -> list[str]:
+    """Return our command as it runs under the system calls that a unit allows."""
+    here = str(Path(seccomp.__file__))
+    return [sys.executable, here, str(DEPLOY / unit), sys.executable, "-m", "memorist", *arguments]
+
+
+@pytest.mark.slow
+@pytest.mark.posix
+@pytest.mark.skipif(seccomp.MISSING, reason="there is no systemd-analyze or no libseccomp")
+def test_a_server_and_a_backup_run_with_the_calls_that_their_units_allow(tmp_path: Path) -> None:
+    port, path = free_port(), tmp_path / "memory.db"
+    environment = {**os.environ, "MEMORIST_DB": str(path)}
+    serve = limited("memorist.service", "serve", "--port", str(port), "--workers", "2")
+    with subprocess.Popen(serve, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
+                while process.poll() is None:
+                    with suppress(httpx.TransportError):
+                        http.get("/ready")
+                        break
+                assert process.poll() is None, process.communicate()[1]
+                stored = http.post("/v1/records", json={"records": [{"content": "Lives in Lisbon"}]})
+                assert stored.status_code == 201, stored.text
+                found = http.post("/v1/recall", json={"query": "Where does she live?"}).json()
+                assert "Lisbon" in json.dumps(found), "the bundled model answers"
+        finally:
+            process.terminate()
+            said = process.communicate(timeout=60)[1]
+    assert process.returncode in (0, -signal.SIGTERM), said
+    (tmp_path / "backups").mkdir()
+    backup = limited("memorist-backup.service", "backup", str(tmp_path / "backups"), "--keep", "7")
+    done = subprocess.run(backup, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and len(list((tmp_path / "backups").iterdir())) == 1, done.stderr
+
+
+@pytest.mark.posix
+@pytest.mark.skipif(seccomp.MISSING, reason="there is no systemd-analyze or no libseccomp")
+def test_a_call_that_a_unit_does_not_allow_fails() -> None:
+    asked = "import os\ntry: os.nice(1)\nexcept PermissionError: print('refused')"
+    unit = str(DEPLOY / "memorist.service")
+    command = [sys.executable, str(Path(seccomp.__file__)), unit, sys.executable, "-c", asked]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "refused\n"
 
 
 # --- behind a proxy --------------------------------------------------------------------------------------
