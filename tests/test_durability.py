@@ -28,6 +28,7 @@ from children import (
     write_for_ever,
 )
 from inside import core_of, kept
+from kept import unpacked
 from memorist.errors import (
     MemoristError,
     SchemaError,
@@ -436,7 +437,7 @@ async def test_a_file_of_a_newer_version_is_refused_and_left_as_it_was(path: Pat
     with contextlib.closing(connect_to(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
     before = path.read_bytes()
-    with pytest.raises(SchemaError, match="upgrade it: pip install"):
+    with pytest.raises(SchemaError, match="pip install --upgrade"):
         await opened(path)
     assert path.read_bytes() == before
 
@@ -507,6 +508,29 @@ def lock_up(folder: Path) -> None:
     for each in folder.iterdir():
         each.chmod(0o444)
     folder.chmod(0o555)
+
+
+async def test_an_older_file_that_can_only_be_read_says_what_to_do(shelf: Path, tmp_path: Path) -> None:
+    path = unpacked("39ec06a.db", shelf / "memory.db")
+    lock_up(shelf)
+    with as_nobody(), pytest.raises(StoreUnavailableError, match=r"earlier version .* open the copy"):
+        async with open_memory(path):
+            pass
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(path.read_bytes())
+    async with Memory.open(copy, embedder="hash") as memory:
+        assert await memory.count() == 1
+
+
+async def test_a_newer_file_names_the_copy_from_before_its_upgrade(tmp_path: Path) -> None:
+    path = unpacked("39ec06a.db", tmp_path / "memory.db")
+    async with Memory.open(path, embedder="hash"):
+        pass
+    with apsw.Connection(str(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(SchemaError, match=r"newer Memorist .* without what was stored since, is in .*v6\.bak"):
+        async with Memory.open(path, embedder="hash"):
+            pass
 
 
 async def test_a_file_that_can_only_be_read_is_counted_and_recalled(

@@ -28,6 +28,7 @@ MemoristError
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = [
     "BusError",
@@ -61,6 +62,7 @@ __all__ = [
     "needs",
     "path_taken",
     "shown",
+    "upgrade_advice",
 ]
 
 _LONGEST_SHOWN = 60
@@ -191,14 +193,9 @@ def needs(package: str, extra: str) -> Iterator[None]:
 
 def install_command(extra: str | None = None) -> str:
     """Return the pip command that adds an extra to this installation, or upgrades it, from where it came (PEP 610)."""
-    import json
-    from importlib.metadata import PackageNotFoundError, distribution
     from urllib.parse import unquote, urlsplit
 
-    try:
-        origin = json.loads(distribution("memorist").read_text("direct_url.json") or "null")
-    except (PackageNotFoundError, ValueError):
-        origin = None
+    origin = _origin()
     package, upgrade = ("memorist", "--upgrade ") if extra is None else (f"memorist[{extra}]", "")
     if origin is None:  # from a package index
         return f"pip install {upgrade}'{package}'"
@@ -210,6 +207,29 @@ def install_command(extra: str | None = None) -> str:
         revision = "" if extra is None else f"@{origin['vcs_info']['commit_id']}"
         url = f"{origin['vcs_info']['vcs']}+{url}{revision}"
     return f"pip install {upgrade}'{package} @ {url}'"
+
+
+def upgrade_advice() -> str:
+    """Return how to come to a newer version: where this one came from a file, that file is not newer."""
+    from urllib.parse import unquote, urlsplit
+
+    origin = _origin() or {}
+    path = unquote(urlsplit(origin.get("url", "")).path)
+    if "archive_info" in origin:
+        return f"install a newer wheel than {path.rpartition('/')[2]}: pip install --upgrade WHEEL"
+    before = f"bring its source in {path} up to date, and run" if "dir_info" in origin else "upgrade it"
+    return f"{before}: {install_command()}"
+
+
+def _origin() -> Any:
+    """Return where this installation came from (PEP 610); None for a package index."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return json.loads(distribution("memorist").read_text("direct_url.json") or "null")
+    except (PackageNotFoundError, ValueError):
+        return None
 
 
 def shown(value: object) -> str:

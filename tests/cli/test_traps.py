@@ -141,6 +141,28 @@ def test_a_hint_names_the_command_that_works_for_this_installation(
     assert errors.install_command() == upgrade
 
 
+@pytest.mark.parametrize(
+    ("origin", "advice"),
+    [
+        ({"url": "file:///tmp/my%20m-1.whl", "archive_info": {}}, "a newer wheel than my m-1.whl: "),
+        (
+            {"url": "file:///src/m", "dir_info": {}},
+            "source in /src/m up to date, and run: pip install",
+        ),
+        ({"url": "https://x.example/m.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}, "upgrade it: pip install"),
+    ],
+)
+def test_an_upgrade_does_not_install_the_same_again(
+    monkeypatch: pytest.MonkeyPatch, origin: dict[str, Any], advice: str
+) -> None:
+    class Installed:
+        def read_text(self, name: str) -> str:
+            return json.dumps(origin)
+
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Installed())
+    assert advice in errors.upgrade_advice() and origin["url"] not in errors.upgrade_advice().partition("git+")[0]
+
+
 def test_the_first_interrupt_ends_a_question(db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from memorist.embedders import BatchedEmbedder, BundledEmbedder, Embedder, OnnxEmbedder, Role, Vectors
+from memorist.embedders.bundled import FORMER, Vectored
 from memorist.languages import is_english
 
 
@@ -159,3 +160,29 @@ def test_an_embedder_suits_only_its_own_vectors_and_is_its_newest() -> None:
     assert asyncio.run(embedder.suits("another@1")) is False
     assert asyncio.run(embedder.suits(embedder.fingerprint)) is True
     assert embedder.newest() is embedder
+
+
+ENGLISH, GERMAN = "Prefers homestays when she travels", "Sie wohnt auf Reisen gern bei Familien zu Hause"
+
+
+def test_todays_vectors_are_known_to_the_next_version(bundled: BundledEmbedder) -> None:
+    asyncio.run(bundled.ready())
+    assert FORMER[bundled.fingerprint] == Vectored(bundled.english.fingerprint, bundled.others)
+
+
+def test_a_reindex_keeps_what_each_former_version_embedded_as_today(
+    bundled: BundledEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(bundled.ready())
+    english, others = FORMER[bundled.fingerprint]
+    monkeypatch.setitem(FORMER, "another map", Vectored(english, "moved otherwise"))
+    monkeypatch.setitem(FORMER, "another model", Vectored("of English", others))
+    kept = {each: (bundled.keeps(each, ENGLISH), bundled.keeps(each, GERMAN)) for each in (*FORMER, "unknown")}
+    assert kept == {
+        english: (True, False),
+        "bundled@48e437dfb6580e79": (True, True),
+        bundled.fingerprint: (True, True),
+        "another map": (True, False),
+        "another model": (False, True),
+        "unknown": (False, False),
+    }

@@ -168,6 +168,13 @@ async def test_a_backup_is_a_memory_of_its_own(http: Any, alice: Memory, tmp_pat
         assert [each.content for each in await restored.recent()] == ["Kept"]
 
 
+async def test_a_backup_without_a_temporary_folder_says_so(http: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    answer = await http.get("/v1/backup")
+    assert (answer.status_code, answer.json()["error"]) == (503, "StoreUnavailableError")
+    assert "TMPDIR" in answer.json()["detail"]
+
+
 async def test_reindexing_tells_how_far_it_is(http: Any, alice: Memory) -> None:
     await alice.remember(["One", "Two"])
     steps = [json.loads(line) for line in (await http.post("/v1/reindex")).text.splitlines()]

@@ -16,7 +16,7 @@ from memorist.errors import (
     SchemaError,
     StoreBusyError,
     StoreUnavailableError,
-    install_command,
+    upgrade_advice,
 )
 from memorist.memory import Memory
 from memorist.records.origins import Author, Origin
@@ -169,7 +169,7 @@ async def test_tables_of_a_newer_version_and_of_another_program(server: "Server"
         connection.execute(f"UPDATE {name}.meta SET value = '99' WHERE name = 'version'".encode())
         error = await opening(url)
         assert isinstance(error, SchemaError)
-        assert install_command() in str(error)
+        assert upgrade_advice() in str(error)
         connection.execute("CREATE SCHEMA theirs AUTHORIZATION app")
         connection.execute("CREATE TABLE theirs.records (title text)")
         error = await opening(server.url(schema="theirs"))

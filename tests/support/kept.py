@@ -415,6 +415,7 @@ def written() -> datetime:
 def unpacked(name: str, target: Path) -> Path:
     """Write one of the files of `tests/data`, which are compressed, to `target`, and return it."""
     packed = Path(__file__).parent.parent / "data" / f"{name}.gz"
+    target.parent.mkdir(exist_ok=True)
     target.write_bytes(gzip.decompress(packed.read_bytes()))
     return target
 

@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,26 @@ each product."""
 
 FINGERPRINT = "bundled@"
 """How the fingerprint of both models together begins."""
+
+
+class Vectored(NamedTuple):
+    """What gave the records of a version their vectors: the model of English, and for other languages model and map."""
+
+    english: str
+    others: str
+
+
+_BGE = "bge-small-en-v1.5-int8@ce317f658bc6d1cd"
+_E5 = "multilingual-e5-small-q4@11e0b9d68dad8348 46f075fc8043361c"
+FORMER: dict[str, Vectored] = {
+    _BGE: Vectored(_BGE, _BGE),  # all languages by the model of English
+    "bundled@48e437dfb6580e79": Vectored(_BGE, _E5),  # with another map of questions
+    "bundled@9fbbf1e639582c3f": Vectored(_BGE, _E5),  # today's
+}
+"""By the fingerprint, of each version whose vectors may be stored: what has not changed since is kept in a reindex.
+
+A change of a model or a map adds today's to it, so that the list is added to and never changed.
+"""
 
 
 class BundledEmbedder(Embedder):
@@ -52,8 +73,16 @@ class BundledEmbedder(Embedder):
         return not self._alone and not is_english(text)
 
     def keeps(self, fingerprint: str, text: str) -> bool:
-        """Return whether an earlier version, whose only model was that of English, gave an English text its vector."""
-        return fingerprint == self.english.fingerprint and not self.moves(text)
+        """Return whether the version with this fingerprint gave a text the vector that it has here."""
+        former = FORMER.get(fingerprint)
+        if former is None:
+            return False
+        return former.others == self.others if self.moves(text) else former.english == self.english.fingerprint
+
+    @property
+    def others(self) -> str:
+        """What gives documents in other languages than English their vectors."""
+        return f"{self.other.fingerprint} {_digest_of_documents()}"
 
     def newest(self) -> BundledEmbedder:
         return BundledEmbedder(self.english, self.other) if self._alone else self
@@ -116,6 +145,11 @@ def moved(rows: Vectors, role: Role) -> Vectors:
 def _maps() -> Vectors:
     tables: Vectors = np.load(SPACES).astype(np.float32)
     return tables
+
+
+@lru_cache(maxsize=1)
+def _digest_of_documents() -> str:
+    return hashlib.sha256(np.load(SPACES)[0].tobytes()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)

@@ -16,8 +16,8 @@ from memorist.errors import (
     FormatError,
     InvalidInputError,
     MemoristError,
-    install_command,
     shown,
+    upgrade_advice,
 )
 from memorist.records.codec import Plain
 from memorist.records.former import as_today
@@ -228,8 +228,7 @@ def check_header(line: str | bytes) -> None:
         raise FormatError(f"{expected}; its version is {shown(version)}")
     if version > VERSION:
         raise FormatError(
-            f"this export is of version {version}, and this program reads {VERSION} at most; "
-            f"upgrade it: {install_command()}"
+            f"this export is of version {version}, and this program reads {VERSION} at most; {upgrade_advice()}"
         )
 
 

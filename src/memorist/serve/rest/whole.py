@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect
 
-from memorist.errors import FormatError, MemoristError
+from memorist.errors import FormatError, MemoristError, StoreUnavailableError
 from memorist.imports import ExportReport, writers
 from memorist.imports.exporting import export_text
 from memorist.imports.held import Held
@@ -149,7 +149,7 @@ async def purge(access: KeyedAdmin, request: Request) -> JSONResponse:
 async def backup(access: Admin) -> FileResponse:
     """Return a checked copy of the whole store, of every tenant: for an operator's token."""
     check_operator(access)
-    folder = tempfile.TemporaryDirectory(prefix="memorist-backup-")
+    folder = _scratch()
     try:
         copy = await access.memory.admin.backup(Path(folder.name) / "memorist.db")
     except BaseException:
@@ -157,6 +157,16 @@ async def backup(access: Admin) -> FileResponse:
         raise
     done = BackgroundTask(folder.cleanup)
     return FileResponse(copy, media_type="application/octet-stream", filename="memorist.db", background=done)
+
+
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="memorist-backup-")
+    except OSError as error:
+        raise StoreUnavailableError(
+            f"the copy cannot be made: no temporary folder of the server can be written ({error.strerror}); "
+            "set TMPDIR to one with room for the whole store, or run `memorist backup` there"
+        ) from error
 
 
 @router.get("/audit", **takes_parameters(requests.Audit, "after", "limit"))

@@ -1,6 +1,6 @@
 """Opening a database: what is required of a server and a role, and tables of this version."""
 
-from memorist.errors import SchemaError, StoreUnavailableError, install_command
+from memorist.errors import SchemaError, StoreUnavailableError, upgrade_advice
 from memorist.stores.postgres.libpq import Connection, fetched, first_of
 from memorist.stores.postgres.options import PostgresOptions
 from memorist.stores.postgres.schema import MIGRATIONS, TABLES, lock_key, put_meta, read_meta
@@ -80,7 +80,7 @@ async def _version(connection: Connection, options: PostgresOptions) -> int:
     if found > len(MIGRATIONS):
         raise SchemaError(
             f"the tables in {options.shown} were made by a newer Memorist (schema {found}, this one knows "
-            f"{len(MIGRATIONS)}); upgrade it: {install_command()}"
+            f"{len(MIGRATIONS)}); {upgrade_advice()}"
         )
     return found
 

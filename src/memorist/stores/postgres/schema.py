@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
 
-from memorist.errors import SchemaError, install_command
+from memorist.errors import SchemaError, upgrade_advice
 from memorist.records.former import FIELDS, FORMS, FORMS_BEGIN, SUMMARIES, SUMMARIES_DOOR, summary_today
 from memorist.stores.postgres.libpq import Connection, Cursor, fetched, first_of
 from memorist.stores.postgres.options import PostgresOptions
@@ -96,7 +96,7 @@ async def check_version(asked: Cursor, database: str) -> None:
         raise SchemaError(
             f"the tables in {database} were brought to schema {found and found[0]} by another Memorist while they were "
             f"open here, and this one knows {len(MIGRATIONS)}: nothing is stored. End this process, then start it "
-            f"again with the newer Memorist: {install_command()}"
+            f"again with the newer Memorist; {upgrade_advice()}"
         )
 
 

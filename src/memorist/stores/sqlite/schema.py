@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from memorist.errors import SchemaError, StoreCorruptError, install_command
+from memorist.errors import SchemaError, StoreCorruptError, StoreUnavailableError, upgrade_advice
 from memorist.records.former import FIELDS, FORMS, FORMS_BEGIN, SUMMARIES, SUMMARIES_DOOR, summary_today
 from memorist.stores.keys import Key
 from memorist.stores.sqlite.encryption import connect
@@ -283,8 +283,8 @@ def check_version(connection: apsw.Connection, path: Path | None) -> None:
     if (found := int(connection.pragma("user_version"))) != len(MIGRATIONS):
         raise SchemaError(
             f"{path} was brought to schema {found} by another Memorist while it was open here, and this one knows "
-            f"{len(MIGRATIONS)}: nothing is stored. End this process, then start it again with the newer Memorist: "
-            f"{install_command()}"
+            f"{len(MIGRATIONS)}: nothing is stored. End this process, then start it again with the newer Memorist; "
+            f"{upgrade_advice()}"
         )
 
 
@@ -329,9 +329,14 @@ def migrate(
         connection.execute("COMMIT")
         if kept is not None:
             log.warning("%s was upgraded for this version; what it was before is kept in %s", path, kept)
-    except BaseException:
+    except BaseException as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+        if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError):
+            raise StoreUnavailableError(
+                f"{path} was written by an earlier version and is upgraded as it is opened, but it or its folder "
+                "cannot be written; open it once where both can, or copy it into such a folder and open the copy"
+            ) from error
         raise
 
 
@@ -343,6 +348,15 @@ def _version(connection: apsw.Connection, path: Path | None, latest: int) -> int
     if found > latest:
         raise SchemaError(
             f"{path} was written by a newer Memorist (schema {found}, this one knows {latest}); "
-            f"upgrade it: {install_command()}"
+            f"{upgrade_advice()}{_older(path, latest)}"
         )
     return found
+
+
+def _older(path: Path | None, latest: int) -> str:
+    """Return in words which copy from before an upgrade this version opens, if there is one beside the file."""
+    if path is None:
+        return ""
+    copies = [path.with_name(f"{path.name}.v{version}.bak") for version in range(latest, 0, -1)]
+    copy = next((each for each in copies if each.exists()), None)
+    return "" if copy is None else f". What it was before an upgrade, without what was stored since, is in {copy}"
