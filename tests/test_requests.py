@@ -90,11 +90,12 @@ async def test_numbers_beyond_every_float_are_errors(alice: Memory) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_text_that_no_store_can_keep_is_told_before_anything_is_looked_for(alice: Memory) -> None:
-    for field in ("content", "cue", "source"):
-        with pytest.raises(InvalidInputError, match=f"{field} holds a lone surrogate"):
-            given: dict[str, Any] = {"content": "x", field: "\ud800"}
-            await alice.revise("none", **given)
+async def test_half_a_character_is_kept_with_a_mark_in_what_is_revised(alice: Memory) -> None:
+    old = await alice.remember("Tea")
+    new = await alice.revise(old.id, content="Tea \ud83d", cue="\ud83d", source="\ud83d", metadata={"a": "\ud83d"})
+
+    assert (new.content, new.cue, new.source, new.metadata) == ("Tea \ufffd", "\ufffd", r"\ud83d", {"a": "\ufffd"})
+    assert [hit.record.id for hit in await alice.recall("tea \ud83d", where={"a": "\ud83d"})] == [old.id]
 
 
 def test_an_error_shows_any_value_in_short() -> None:

@@ -21,11 +21,20 @@ SEEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["", "  ", "a\0b", "x" * 513, "\ud800", 5, b"x", " a", "a\u3000", "\xa0a", "a\n"])
+@pytest.mark.parametrize("name", ["", "  ", "a\0b", "x" * 513, 5, b"x", " a", "a\u3000", "\xa0a", "a\n"])
 @pytest.mark.parametrize("label", ["tenant", "user", "agent", "session"])
 def test_a_name_is_a_text_that_every_store_can_keep(label: str, name: Any) -> None:
     with pytest.raises(InvalidInputError, match=label):
         Scope(**{label: name})
+
+
+@pytest.mark.parametrize("half", ["\ud800", "cut \ud83d", "\udfff"])
+def test_half_a_character_is_written_out_in_a_label_and_refused_in_a_wall(half: str) -> None:
+    for wall in ({"tenant": half}, {"user": half}):
+        with pytest.raises(InvalidInputError, match="a lone surrogate"):
+            Scope(**wall)
+    written = half.encode("ascii", "backslashreplace").decode()
+    assert Scope(agent=half, session=half) == Scope(agent=written, session=written)
 
 
 def test_any_other_name_is_fine() -> None:

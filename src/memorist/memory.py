@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memorist.config import Settings
 from memorist.errors import UnknownArgumentError
-from memorist.operations.arguments import text
+from memorist.operations.arguments import handle
 from memorist.operations.calls import Call
 from memorist.records.origins import PYTHON, Door
 from memorist.records.scope import DEFAULT_TENANT, Scope
@@ -185,9 +185,9 @@ class Memory(Verbs):
             token: the id of the token that the caller brought, for the audit log.
 
         Raises:
-            InvalidInputError: `door` is not a text that can be stored.
+            InvalidInputError: `door` is not a text.
         """
-        inner = door if isinstance(door, Door) else Door(text("door", door))
+        inner = door if isinstance(door, Door) else Door(handle("door", door))
         return Memory(self._engine, self._call.through(inner, token))
 
     def __repr__(self) -> str:

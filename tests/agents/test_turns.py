@@ -232,10 +232,14 @@ async def test_what_the_conversation_holds_already_is_not_told_again(memory: Mem
     assert "Mio" in (await before_turn(memory, said[2:], min_confidence=0)).text
 
 
-async def test_a_message_that_no_store_can_keep_stops_no_turn(memory: Memory) -> None:
+async def test_half_a_character_stops_no_turn_and_is_kept_with_a_mark_once(memory: Memory) -> None:
     await memory.notes.add("My cat is called Mio")
     said = talk("broken \ud800", "ok", "What is the name of my cat?")
     assert "Mio" in (await before_turn(memory, said)).text
+    other = memory.unlabelled().scoped(session="half \ud83d")
+    for turn in (said[:2], said, [{"id": "\ud83d", **each} for each in said[:1]] * 2):
+        await after_turn(other, turn)
+    assert await contents(other) == ["broken \ufffd", "ok", "What is the name of my cat?", "broken \ufffd"]
 
 
 @pytest.mark.parametrize("messages", [[], [{"role": "system", "content": "Be brief."}]])

@@ -22,7 +22,7 @@ from memorist.errors import (
     StoreFullError,
     StoreUnavailableError,
 )
-from memorist.operations.arguments import words
+from memorist.operations.arguments import text as checked_text
 from memorist.system.places import expanded
 
 _T = TypeVar("_T")
@@ -211,7 +211,7 @@ class Embedding:
             EmbedderError: the embedder failed, or its answer is not one vector.
             InvalidInputError: the text is not a string.
         """
-        text = words("text", text)
+        text = checked_text("text", text)
         if self._embedder is not None:
             rows: Any = await self._embedder.embed([text], role)
         else:

@@ -15,6 +15,7 @@ from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
 from memorist.operations.arguments import MAX_LIMIT
 from memorist.operations.requests import Remember
+from memorist.records.content import is_whole
 from memorist.records.record import Draft, Hit, Kind, Record
 from memorist.records.scope import Scope
 from memorist.stores.base import Order
@@ -89,9 +90,11 @@ class SessionEntries:
         return page.records[0] if page.records else None
 
     def _draft(self, entry: SessionEntry, at: datetime) -> Draft:
-        if entry.text is None or not entry.text.strip() or not _is_unicode(_dumped(entry.data)):
+        if entry.text is None or not entry.text.strip():
             return Draft(content=_as_json(entry.data), kind=Kind.STATE, payload=self._own, happened_at=at)
-        payload = {"role": entry.role, **self._own, "data": dict(entry.data)}
+        # Half of a character, which no store keeps, comes back to the framework as it was: JSON writes it in ASCII.
+        data = dict(entry.data) if is_whole(_dumped(entry.data)) else json.dumps(entry.data)
+        payload = {"role": entry.role, **self._own, "data": data}
         return Draft(content=entry.text, kind=Kind.MESSAGE, payload=payload, happened_at=at)
 
 
@@ -196,7 +199,7 @@ class Shelf:
         prefix = self._key(parts) + "/"
         async for record in self._memory.iterate(order=order, kind=Kind.STATE, key_prefix=prefix, **narrowing):
             rest = (record.key or "").removeprefix(prefix)
-            yield ShelfItem(unquote(rest), json.loads(record.content), record.scope.user)
+            yield ShelfItem(unquote(rest, errors="surrogatepass"), json.loads(record.content), record.scope.user)
 
     async def delete(self, *parts: str) -> int:
         """Remove the value under a key and all values below it, and return how many there were."""
@@ -205,13 +208,13 @@ class Shelf:
         return gone + await self._memory.forget(kind=Kind.STATE, key_prefix=key + "/")
 
     def _key(self, parts: Iterable[str]) -> str:
-        return "/".join([self._form, *(quote(part, safe=" :@.,+-_") for part in parts)])
+        return "/".join([self._form, *(quote(part, safe=" :@.,+-_", errors="surrogatepass") for part in parts)])
 
 
 def _as_json(value: Any) -> str:
     """Return JSON; with escapes where a text holds half of a character, as the cut output of a tool may."""
     text = _dumped(value)
-    return text if _is_unicode(text) else json.dumps(value)
+    return text if is_whole(text) else json.dumps(value)
 
 
 def _dumped(value: Any) -> str:
@@ -221,14 +224,6 @@ def _dumped(value: Any) -> str:
         raise InvalidInputError(f"this is not JSON: {error}") from error
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _data_of(record: Record) -> dict[str, Any]:
-    data = record.payload["data"] if record.kind == Kind.MESSAGE else json.loads(record.content)
-    return dict(data)
+    data = record.payload["data"] if record.kind == Kind.MESSAGE else record.content
+    return dict(json.loads(data) if isinstance(data, str) else data)

@@ -19,6 +19,7 @@ from memorist.errors import (
     error_of,
     needs,
 )
+from memorist.records.content import is_whole
 from memorist.records.scope import Scope
 from memorist.system.aside import aside
 
@@ -281,6 +282,7 @@ def dumps(body: Any) -> bytes:
         raise TypeError(f"{type(value).__name__} is not JSON")
 
     try:
-        return json.dumps(body, allow_nan=False, ensure_ascii=False, default=other).encode("utf-8")
+        text = json.dumps(body, allow_nan=False, ensure_ascii=False, default=other)
+        return (text if is_whole(text) else json.dumps(body, allow_nan=False, default=other)).encode("utf-8")
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(f"the arguments are not JSON: {error}") from error

@@ -7,6 +7,7 @@ from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.kinds.common import check_text
+from memorist.records.content import is_whole, whole_name, whole_text
 from memorist.records.origins import AuthorLike, parse_authors
 from memorist.records.record import Record
 from memorist.records.times import iso, parse_time
@@ -37,6 +38,17 @@ class Message:
     data: Mapping[str, Any] | None = None
     author: AuthorLike | None = field(default=None, compare=False)
     record: Record | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # As its record holds them, so that what is given and what is stored compare as equal.
+        for name, make_whole in (
+            ("content", whole_text),
+            ("role", whole_text),
+            ("name", whole_text),
+            ("id", whole_name),
+        ):
+            if isinstance(value := getattr(self, name), str) and not is_whole(value):
+                object.__setattr__(self, name, make_whole(value))
 
     @classmethod
     def of(cls, record: Record) -> "Message":

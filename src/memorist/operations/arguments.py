@@ -11,9 +11,11 @@ from enum import Enum
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.errors import InvalidInputError, UnknownArgumentError, shown
+from memorist.records.content import whole_name, whole_text
 from memorist.records.filters import MAX_DEPTH, parse_condition
 from memorist.records.origins import Author, parse_authors
-from memorist.records.record import Draft, Hit, Kind, Record, check_characters, parse_kind
+from memorist.records.record import Draft, Hit, Kind, Record, parse_kind
+from memorist.records.scope import checked_name
 from memorist.records.times import TimeLike, checked_bound, checked_expiry, parse_time
 
 
@@ -57,23 +59,26 @@ def one_of(*choices: str) -> Reader:
 
 
 def text(name: str, value: Any) -> str:
-    """Return `value` if it is a string that can be stored."""
-    if not isinstance(value, str):
-        raise InvalidInputError(f"{name} must be a string, not {type(value).__name__}")
-    check_characters(name, value)
-    return value
+    """Return `value` if it is a string, with a mark for half a character; see `content.whole_text`."""
+    return whole_text(_string(name, value))
 
 
-def words(name: str, value: Any) -> str:
-    """Return a text to search for. Lone surrogates, which are part of no word, become question marks."""
-    return text(name, value.encode("utf-8", "replace").decode() if isinstance(value, str) else value)
+def label(name: str, value: Any) -> str:
+    """Return the name of a user, agent or session, as `scope.checked_name` does."""
+    return checked_name(name, value)
 
 
 def handle(name: str, value: Any) -> str:
-    """Return an id or a key; a `Record` or `Hit` stands for its id."""
+    """Return an id or a key, as `content.whole_name` writes it; a `Record` or `Hit` stands for its id."""
     if isinstance(value, Hit):
         value = value.record
-    return text(name, value.id if isinstance(value, Record) else value)
+    return whole_name(_string(name, value.id if isinstance(value, Record) else value))
+
+
+def _string(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a string, not {type(value).__name__}")
+    return value
 
 
 def handles(name: str, value: Any) -> tuple[str, ...]:
@@ -82,9 +87,9 @@ def handles(name: str, value: Any) -> tuple[str, ...]:
 
 
 def handles_or_words(name: str, value: Any) -> tuple[str, ...]:
-    """Return ids and texts in the order given; a single one may stand alone. Lone surrogates are as in `words`."""
+    """Return ids and texts in the order given; a single one may stand alone."""
     given = _several(name, "ids or texts", value)
-    return tuple(words(name, each) if isinstance(each, str) else handle(name, each) for each in given)
+    return tuple(text(name, each) if isinstance(each, str) else handle(name, each) for each in given)
 
 
 def _several(name: str, what: str, value: Any) -> Iterable[Any]:

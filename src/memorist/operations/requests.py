@@ -224,8 +224,8 @@ class Narrowed(Request[T]):
     payload: Annotated[Where | None, read.condition] = None
     since: Annotated[TimeLike | None, read.bound] = None
     until: Annotated[TimeLike | None, read.bound] = None
-    agent: Annotated[str | None, read.text] = None
-    session: Annotated[str | None, read.text] = None
+    agent: Annotated[str | None, read.label] = None
+    session: Annotated[str | None, read.label] = None
     verified: Annotated[bool | None, read.flag] = None
     min_trust: Annotated[Trust | None, read.one_of(*get_args(Trust))] = None
     key: Annotated[str | None, read.handle] = None
@@ -324,7 +324,7 @@ class Revise(Request[Record]):
     verified: Annotated[bool | Unset, read.flag] = UNSET
     happened_at: Annotated[TimeLike | Unset | None, read.optional(read.time)] = UNSET
     expires_at: Annotated[TimeLike | Unset | None, read.optional(read.expiry)] = UNSET
-    source: Annotated[str | Unset | None, read.optional(read.text)] = UNSET
+    source: Annotated[str | Unset | None, read.optional(read.handle)] = UNSET
     author: Annotated[AuthorLike | None, read.authors] = None
     proposed: Annotated[bool, read.flag] = False
 
@@ -350,7 +350,7 @@ class Rate(Request[Record]):
     writes = True
     id: Annotated[Id, read.handle]
     rating: Annotated[float | None, read.optional(read.rating)]
-    source: Annotated[str | None, read.text] = None
+    source: Annotated[str | None, read.handle] = None
 
 
 @_request
@@ -359,7 +359,7 @@ class Forget(Named[int]):
 
     writes = True
     _else = "; to delete everything of a scope there is purge"
-    source: Annotated[str | None, read.text] = None
+    source: Annotated[str | None, read.handle] = None
     derived: Annotated[bool, read.flag] = False
     proposed: Annotated[bool, read.flag] = False
 
@@ -368,7 +368,7 @@ class Forget(Named[int]):
 class Purge(Request[results.Receipt]):
     """Delete everything of a user; see `Memory.purge`."""
 
-    user: Annotated[str | None, read.text] = None
+    user: Annotated[str | None, read.label] = None
     shared: Annotated[bool, read.flag] = False
     dry_run: Annotated[bool, read.flag] = False
 
@@ -409,7 +409,7 @@ class Restore(Request[LoadReport]):
 class Recall(Narrowed[list[Hit]]):
     """Find the records that matter to a query; see `Memory.recall`."""
 
-    query: Annotated[str, read.words]
+    query: Annotated[str, read.text]
     limit: Annotated[int, read.limit] = 5
     as_of: Annotated[TimeLike | None, read.bound] = None
     now: Annotated[TimeLike | None, read.time] = None
@@ -428,7 +428,7 @@ class Recall(Narrowed[list[Hit]]):
 class Context(Narrowed[results.Context]):
     """Return what to put into an agent's prompt; see `Memory.context`."""
 
-    query: Annotated[str, read.words]
+    query: Annotated[str, read.text]
     tokens: Annotated[int, read.tokens] = 600
     count_tokens: Callable[[str], int] | None = None
     min_confidence: Annotated[float | None, read.probability] = None

@@ -1,8 +1,14 @@
 """The text in a message's content, which chat models give as a string or as a list of parts; and forms of a text."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""An escape in JSON: a whole character in two halves, half of one, or any other."""
 _TEXT_TYPES = frozenset((None, "text", "input_text", "output_text"))
 
 
@@ -43,8 +49,50 @@ def folded(text: str) -> str:
 
 
 def whole_text(text: str) -> str:
-    """Return a text with a mark for each half of a character, as programs leave where they cut a text."""
-    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    """Return a text with a mark for each half of a character, as programs leave where they cut a text.
+
+    A half is a lone surrogate, which neither UTF-8 nor any store can keep. Two halves that belong together become
+    their character.
+    """
+    return text if is_whole(text) else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def whole_name(name: str) -> str:
+    """Return a name with each half of a character written out, as in ``\\ud83d``, so that no two become the same."""
+    if is_whole(name):
+        return name
+    joined = name.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return joined.encode("utf-8", "backslashreplace").decode()
+
+
+def whole_names(names: Iterable[Any]) -> tuple[Any, ...]:
+    """Return each name as `whole_name` does; what is no text, and is refused later, as it is."""
+    return tuple(whole_name(each) if isinstance(each, str) else each for each in names)
+
+
+def whole(value: Any) -> Any:
+    """Return JSON values with their texts as `whole_text` and their fields' names as `whole_name` return them."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, Mapping):
+        return {whole_name(name) if isinstance(name, str) else name: whole(each) for name, each in value.items()}
+    return [whole(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def whole_json(text: bytes) -> bytes:
+    """Return JSON with an escaped mark for each escaped half of a character, which some parsers do not take."""
+    return _ESCAPE.sub(lambda found: rb"\ufffd" if found[1] else found[0], text) if _HALF.search(text) else text
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a text has no half of a character."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def field_of(given: Any, name: str) -> Any:

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
+from memorist.records.content import whole_name, whole_text
 from memorist.records.origins import NOBODY, Author
-from memorist.records.record import Kind, Record, check_characters, parse_kind
+from memorist.records.record import Kind, Record, parse_kind
 from memorist.records.times import TimeLike, parse_bound
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
@@ -54,6 +55,9 @@ class AnyOf:
 
 
 Condition: TypeAlias = Comparison | Not | AllOf | AnyOf
+_Paths: TypeAlias = list[tuple[str, ...]]
+_MOST_SPLIT = 4
+"""Most parts of a name whose dots are each tried both ways."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +178,8 @@ def make_filter(
 def parse_where(where: Mapping[str, Any], depth: int = 0) -> Condition:
     """Return the condition that a mapping describes.
 
-    A name maps to a value (equal to it) or to operators; a dot in a name reaches into nested mappings.
+    A name maps to a value (equal to it) or to operators; a dot in a name reaches into nested mappings, or is part of
+    a field's name.
     `$and` and `$or` take a list of such mappings, `$not` one.
 
         {"city": "Oslo", "age": {"$gte": 18}, "$or": [{"tags": "vip"}, {"plan.level": {"$in": [2, 3]}}]}
@@ -224,47 +229,62 @@ def _each(condition: Condition) -> Iterator[Condition]:
 def _parse_field(name: object, value: Any) -> list[Condition]:
     if not isinstance(name, str) or not name or name.startswith("$") or "\0" in name:
         raise InvalidInputError(f"{shown(name)} is neither a field nor one of $and, $or, $not")
-    check_characters("a field's name", name)
-    path = tuple(name.split("."))
+    paths = _paths(tuple(whole_name(name).split(".")))
     if not isinstance(value, Mapping):
-        return [_parse_test(path, "$eq", value)]
+        return [_parse_test(paths, "$eq", value)]
     if not value:
         raise InvalidInputError(f"the filter on {shown(name)} has no operator; there are: {', '.join(OPERATORS)}")
-    return [_parse_test(path, operator, operand) for operator, operand in value.items()]
+    return [_parse_test(paths, operator, operand) for operator, operand in value.items()]
 
 
-def _parse_test(path: tuple[str, ...], operator: str, operand: Any) -> Condition:
+def _paths(parts: tuple[str, ...]) -> _Paths:
+    """Return what a name with dots may mean: each dot reaches into a mapping, or is part of a field's name."""
+    if len(parts) == 1:
+        return [parts]
+    if len(parts) > _MOST_SPLIT:
+        return [parts, (".".join(parts),)]
+    rest = _paths(parts[1:])
+    return [(parts[0], *each) for each in rest] + [(f"{parts[0]}.{each[0]}", *each[1:]) for each in rest]
+
+
+def _parse_test(paths: _Paths, operator: str, operand: Any) -> Condition:
     if operator not in OPERATORS:
         raise InvalidInputError(f"unknown operator {shown(operator)}; there are: {', '.join(OPERATORS)}")
     if operator in ("$in", "$nin"):
         if not isinstance(operand, list | tuple | set | frozenset):
             raise InvalidInputError(f"{operator} takes a list of values")
-        for each in operand:
-            _check_scalar(operator, each)
-        test: Condition = Comparison(path, "in", tuple(operand))
+        test = _at(paths, "in", tuple(_scalar(operator, each) for each in operand))
         return Not(test) if operator == "$nin" else test
     if operator == "$exists":
         if not isinstance(operand, bool):
             raise InvalidInputError("$exists takes true or false")
-        return Comparison(path, "exists", None) if operand else Not(Comparison(path, "exists", None))
-    _check_scalar(operator, operand)
+        test = _at(paths, "exists", None)
+        return test if operand else Not(test)
+    value = _scalar(operator, operand)
     if operator in ("$eq", "$ne"):
-        test = Comparison(path, "eq", operand)
+        test = _at(paths, "eq", value)
         return Not(test) if operator == "$ne" else test
     if operand is None or isinstance(operand, bool):
         raise InvalidInputError(f"{operator} compares with a number or a text, not with {shown(operand)}")
-    return Comparison(path, operator[1:], operand)
+    return _at(paths, operator[1:], value)
 
 
-def _check_scalar(operator: str, value: object) -> None:
+def _at(paths: _Paths, operator: str, value: Any) -> Condition:
+    tests = tuple(Comparison(path, operator, value) for path in paths)
+    return tests[0] if len(tests) == 1 else AnyOf(tests)
+
+
+def _scalar(operator: str, value: Any) -> Any:
+    """Return a value to compare with, as records hold it."""
     if isinstance(value, float) and value != value:
         raise InvalidInputError(f"{operator} cannot compare with NaN")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise InvalidInputError(f"{operator} compares with numbers of at most 64 bits")
     if isinstance(value, str):
-        check_characters(f"the value of {operator}", value)
-    elif value is not None and not isinstance(value, int | float | bool):
+        return whole_text(value)
+    if value is not None and not isinstance(value, int | float | bool):
         raise InvalidInputError(f"{operator} compares with a text, a number, true, false or null")
+    return value
 
 
 def holds(condition: Condition, fields: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from operator import or_
 from typing import Any, Literal, TypeAlias, get_args
 
 from memorist.errors import InvalidInputError, ScopeError, shown
+from memorist.records.content import whole_names
 
 Trust: TypeAlias = Literal["low", "medium", "high"]
 LEVELS: tuple[Trust, ...] = get_args(Trust)
@@ -188,7 +189,8 @@ class Origin:
         sources = given.get("derived_from", ())
         if isinstance(sources, str | Mapping) or not isinstance(sources, Iterable):
             raise InvalidInputError(f"derived_from must be ids, not {shown(sources)}")
-        return cls(**{**given, "authors": parse_authors(given["authors"]), "derived_from": tuple(sources)})
+        [door], ids = whole_names([given.get("door")]), whole_names(sources)
+        return cls(**{**given, "authors": parse_authors(given["authors"]), "door": door, "derived_from": ids})
 
     @classmethod
     def assumed(cls, kind: str, payload: Mapping[str, Any], source: str | None) -> "Origin":

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, cast
 
 from memorist.errors import InvalidInputError, shown
 from memorist.records.codec import Plain, plain
+from memorist.records.content import is_whole, whole, whole_name, whole_names, whole_text
 from memorist.records.kind import Kind
 from memorist.records.origins import MAX_SOURCES, NOBODY, Author, AuthorLike, Door, Origin, author_of_role
 from memorist.records.scope import Scope
@@ -221,7 +222,8 @@ class Draft:
             raise InvalidInputError(f"derived_from must be ids, not {shown(given)}")
         several = (given,) if isinstance(given, str | Record) else given
         ids = [each.id if isinstance(each, Record) else each for each in several]
-        object.__setattr__(self, "derived_from", tuple(dict.fromkeys(ids)))
+        object.__setattr__(self, "derived_from", tuple(dict.fromkeys(whole_names(ids))))
+        object.__setattr__(self, "supersedes", whole_names([self.supersedes])[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, without the fields that say nothing."""
@@ -355,19 +357,19 @@ def parse_kind(value: Kind | str) -> Kind:
 
 def check_fields(record: Record) -> dict[str, Any]:
     """Check a record's own fields and return those that need another form to be stored."""
-    _check_text("content", record.content, MAX_CONTENT)
-    _check_text("id", record.id, MAX_ID)
-    for name, limit in (("cue", MAX_CONTENT), ("key", MAX_ID), ("source", MAX_ID), ("superseded_by", MAX_ID)):
-        if (text := getattr(record, name)) is not None:
-            _check_text(name, text, limit)
+    stored: dict[str, Any] = {}
+    for name, limit, make_whole, needed in _TEXTS:
+        text = getattr(record, name)
+        if needed or text is not None:
+            stored[name] = _checked_text(name, make_whole(text) if isinstance(text, str) else text, limit)
     if type(record.origin.lost) is not int or record.origin.lost < 0:
         raise InvalidInputError(f"lost must be a whole number from 0, not {shown(record.origin.lost)}")
     if len(record.origin.derived_from) + record.origin.lost > MAX_SOURCES:
         raise InvalidInputError(f"a record is derived from {MAX_SOURCES:,} others at most, the lost ones included")
     for source in record.origin.derived_from:
-        _check_text("derived_from", source, MAX_ID)
+        _checked_text("derived_from", source, MAX_ID)
     if record.origin.door is not None:
-        _check_text("door", record.origin.door, MAX_ID)
+        _checked_text("door", record.origin.door, MAX_ID)
     if not isinstance(record.verified, bool):
         raise InvalidInputError(f"verified must be true or false, not {shown(record.verified)}")
     if type(record.version) is not int or not 1 <= record.version < 2**63:
@@ -375,10 +377,21 @@ def check_fields(record: Record) -> dict[str, Any]:
     is_number = isinstance(record.rating, int | float) and not isinstance(record.rating, bool)
     if record.rating is not None and not (is_number and -1 <= record.rating <= 1):
         raise InvalidInputError(f"rating must be a number from -1 to 1, not {shown(record.rating)}")
-    plain: dict[str, Any] = {name: plain_json(name, getattr(record, name)) for name in ("metadata", "payload")}
+    stored |= {name: plain_json(name, getattr(record, name)) for name in ("metadata", "payload")}
     if record.scope.user is None and record.origin.authors & ~(Author.OPERATOR | Author.PEER):
-        plain["origin"] = replace(record.origin, authors=record.origin.authors | Author.PEER)
-    return plain
+        stored["origin"] = replace(record.origin, authors=record.origin.authors | Author.PEER)
+    return stored
+
+
+_TEXTS = (
+    ("content", MAX_CONTENT, whole_text, True),
+    ("id", MAX_ID, whole_name, True),
+    ("cue", MAX_CONTENT, whole_text, False),
+    ("key", MAX_ID, whole_name, False),
+    ("source", MAX_ID, whole_name, False),
+    ("superseded_by", MAX_ID, whole_name, False),
+)
+"""A record's texts: the most characters, what becomes of half a character in one, and whether it must be given."""
 
 
 def size_of(record: Record) -> int:
@@ -387,7 +400,7 @@ def size_of(record: Record) -> int:
     return len(record.content) + len(record.cue or "") + sum(map(len, held))
 
 
-def _check_text(name: str, text: object, limit: int) -> None:
+def _checked_text(name: str, text: object, limit: int) -> str:
     if not isinstance(text, str):
         raise InvalidInputError(f"{name} must be a string, not {type(text).__name__}")
     if not text.strip():
@@ -396,15 +409,7 @@ def _check_text(name: str, text: object, limit: int) -> None:
         raise InvalidInputError(f"{name} has {len(text):,} characters; the most is {limit:,}")
     if name != "content" and "\0" in text:
         raise InvalidInputError(f"{name} must not hold a NUL character")
-    check_characters(name, text)
-
-
-def check_characters(name: str, text: str) -> None:
-    """Raise `InvalidInputError` for a text that no store can keep."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(f"{name} holds a lone surrogate, which no store can keep") from error
+    return text
 
 
 def plain_json(name: str, value: object) -> dict[str, Any]:
@@ -419,13 +424,12 @@ def plain_json(name: str, value: object) -> dict[str, Any]:
         return {}
     try:
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
-        text.encode("utf-8")
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(f"{name} is not JSON: {error}") from error
     plain: dict[str, Any] = json.loads(text)
     if not _is_shallow(plain, MAX_DEPTH):
         raise InvalidInputError(f"{name} nests deeper than {MAX_DEPTH}")
-    return plain
+    return plain if is_whole(text) else whole(plain)
 
 
 def _is_shallow(value: object, depth: int) -> bool:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 from memorist.errors import InvalidInputError, ScopeError
+from memorist.records.content import whole_name
 
 DEFAULT_TENANT = "default"
 SERVER_TENANT = "memorist:server"
@@ -136,6 +137,9 @@ class Scope:
 def checked_name(label: str, name: object) -> str:
     """Return the name of a tenant, user, agent or session in NFC, the form in which names are kept and compared.
 
+    Half a character in a label, which a program may have cut, is written out as `whole_name` does it. In a wall it is
+    refused.
+
     Args:
         label: "tenant", "user", "agent" or "session", for the error.
         name: the name.
@@ -146,6 +150,8 @@ def checked_name(label: str, name: object) -> str:
     """
     if not isinstance(name, str):
         raise InvalidInputError(f"{label} must be a string, not {type(name).__name__}")
+    if label in ("agent", "session"):
+        name = whole_name(name)
     if len(name) > MAX_NAME:
         raise InvalidInputError(f"{label} has {len(name)} characters; the most is {MAX_NAME}")
     if not name.strip():

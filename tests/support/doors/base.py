@@ -2,7 +2,7 @@
 
 import contextlib
 import uuid
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -77,6 +77,11 @@ def proposed(plain: dict[str, Any]) -> dict[str, Any]:
 def logged(plain: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return entries of the audit log as JSON in the form of records: the verb, and what it did."""
     return [{"id": each["verb"], "content": str(each["records"])} for each in plain]
+
+
+def halved(arguments: Mapping[str, Any]) -> bool:
+    """Return whether an argument holds half of a character, which JSON can say, and neither a URL nor a browser."""
+    return "\\ud800" in repr(arguments)
 
 
 class Door:

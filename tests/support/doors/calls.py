@@ -44,7 +44,19 @@ TIMES: list[Any] = [
 ]  # fmt: skip
 ODD: list[Any] = [None, True, 5, 2.5, [], {}, "x"]
 LIMITS: list[Any] = [0, -1, 50, 10_000, 10_001, 10**30, "5", True, None, 2.5]
-METADATA: list[Any] = [{}, {"a": 1}, {"a": {"b": [1, None, "é"]}}, {"a": 2**70}, {"": 1}, {"a.b": 1}, [], "x", None, 5]
+METADATA: list[Any] = [
+    {},
+    {"a": 1},
+    {"\ud800": "\ud800"},
+    {"a": {"b": [1, None, "é"]}},
+    {"a": 2**70},
+    {"": 1},
+    {"a.b": 1},
+    [],
+    "x",
+    None,
+    5,
+]
 WHERE: list[Any] = [
     {"a": 1},
     {"a": {"$gte": 0}},
@@ -56,6 +68,8 @@ WHERE: list[Any] = [
     "x",
     None,
     {"a": 2**64},
+    {"a.b": 1},
+    {"\ud800": "\ud800"},
 ]
 KINDS: list[Any] = ["note", "message", "topic", "fact", "nots", "NOTE", "", None, 5, ["note", "fact"], []]
 UNKNOWN = ["user_id", "k", "top_k", "colour", "filters", "limitt", "contents"]
@@ -81,7 +95,7 @@ _ids = st.sampled_from(IDS) | st.builds(Earlier, st.integers(0, 2))
 _times, _odd, _flags = st.sampled_from(TIMES), st.sampled_from(ODD), st.sampled_from([True, False, None, "yes", 1])
 _narrowing = {
     "kind": st.sampled_from(KINDS), "where": st.sampled_from(WHERE), "since": _times, "until": _times,
-    "session": st.sampled_from(["s1", "", " s", "a\nb", 5]),
+    "session": st.sampled_from(["s1", "", " s", "a\nb", "\ud800", 5]),
 }  # fmt: skip
 _proposals = st.sampled_from([*map(proposal_of, TEXTS[:4]), "x1"])
 _RULES: list[Any] = [
@@ -96,7 +110,7 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
         {"content": st.sampled_from([*TEXTS, None, True, 5])},
         {"id": st.sampled_from(IDS), "key": st.sampled_from(IDS), "kind": st.sampled_from(KINDS[:9]),
          "happened_at": _times, "expires_at": _times, "metadata": st.sampled_from(METADATA),
-         "cue": st.sampled_from(TEXTS), "source": st.sampled_from(["me", "", 5]),
+         "cue": st.sampled_from(TEXTS), "source": st.sampled_from(["me", "", "\ud800", 5]),
          "derived_from": st.lists(_ids, max_size=2) | st.sampled_from(["x1", 5, [5], None]),
          "author": st.sampled_from(["tool", ["web", "user"], "boss", [], 5]),
          "session": _narrowing["session"], "verified": _flags, "rating": st.sampled_from([0.5, 2, "1", True, None])},
@@ -110,7 +124,7 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "why": ({"id": _ids}, {}),
     "derived": ({"id": _ids}, {}),
     "lookup": ({"key": st.sampled_from(IDS)}, {"kind": st.sampled_from(KINDS[:9]), "shared": _flags}),
-    "recall": ({"query": st.sampled_from([each for each in TEXTS if each != "\ud800"]) | _odd}, _listing),
+    "recall": ({"query": st.sampled_from(TEXTS) | _odd}, _listing),
     "recent": ({}, _listing),
     "browse": ({}, {**_listing, "superseded": _flags, "order": st.sampled_from(["oldest", "key", "up", None]),
                     "key_prefix": st.sampled_from(["x", "", 5])}),

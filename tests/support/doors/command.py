@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import anyio.to_thread
 
-from doors.base import Door, Refused, changed, drawn, logged, refusing, sourced, traced
+from doors.base import Door, Refused, changed, drawn, halved, logged, refusing, sourced, traced
 from doors.calls import FILED, WHOLE, Call
 from doors.files import FILES, ME, TRANSCRIPTS, kept, written
 from memorist.cli.hooks.run import answer
@@ -42,6 +42,8 @@ class CommandLine(Door):
         if call.verb in FILED:
             return call.user is not None and (call.verb == "import" or call.user.strip() != "")
         if call.verb not in self.verbs or (call.verb == "count" and call.user is None) or "-" in given.values():
+            return False
+        if halved(given):  # a command's words are bytes
             return False
         if call.verb in WHOLE:
             return call.user is None and given.keys() <= {"rules"} and self.can_say(call.verb, given.get("rules"))

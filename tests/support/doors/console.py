@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import httpx
 
 from browsers import Browser
-from doors.base import Door, Refused
+from doors.base import Door, Refused, halved
 from doors.calls import UNKNOWN, Call, Earlier
 from doors.files import FILES, ME
 from memorist.serve.app import create_app
@@ -58,6 +58,7 @@ class Console(Door):
         return (
             call.verb in self.verbs
             and call.user != ""
+            and not halved(call.arguments)
             and all(name in known for name in call.arguments)
             and all(each is True for each in flags)
             and (call.verb != "revise" or len(call.arguments) > 1)

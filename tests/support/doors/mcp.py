@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import httpx
 
-from doors.base import Door, Refused, changed, refusing
+from doors.base import Door, Refused, changed, halved, refusing
 from doors.calls import UNKNOWN, Call
 from memorist.serve.auth import Tokens
 
@@ -33,6 +33,8 @@ class Mcp(Door):
         "recent": ("recent_memories", ("limit", "kind", "where", "since", "until", "session", "shared")),
     }
     verbs = tools
+    halved: ClassVar[tuple[str, ...]] = ()
+    """The arguments that may hold half of a character: the SDK's client sends none."""
 
     def takes(self, call: Call) -> bool:
         if call.verb not in self.tools:
@@ -43,10 +45,11 @@ class Mcp(Door):
             call.arguments.get("limit"),
             call.arguments.get("rating"),
         }  # a small model's numbers may be texts: they are read
-        # A model leaves an argument out by null, and times of tools are texts; JSON has no lone surrogates.
+        # A model leaves an argument out by null, and times of tools are texts.
         told = all(value is not None for value in call.arguments.values())
         times = (call.arguments.get(name, "") for name in ("since", "until", "happened_at", "expires_at"))
-        valid = "\\ud800" not in repr(call.arguments) and call.arguments.get("kind") != "topic"
+        others = {name: value for name, value in call.arguments.items() if name not in self.halved}
+        valid = not halved(others) and call.arguments.get("kind") != "topic"
         return known and told and valid and all(isinstance(each, str) for each in times)
 
     async def call(self, tenant: str, call: Call) -> Any:
@@ -73,6 +76,8 @@ class Mcp(Door):
 
 class McpByHttp(Mcp):
     """MCP over HTTP, the user in the header Memorist-User."""
+
+    halved = ("content", "query")
 
     def takes(self, call: Call) -> bool:
         named = call.user is None or (call.user == call.user.strip() and not {"\n", "\r", "\0"} & set(call.user))
@@ -114,6 +119,7 @@ class McpByHttp(Mcp):
 class McpByStdio(Mcp):
     """`memorist mcp` in a process of its own for each user, over its standard streams."""
 
+    halved = ("content", "query")
     tenant: ClassVar[str] = "streams"
     users = (None, "alice", "Jos\xe9", "Jose\u0301", "", "ali\u200bce", "\ud800", "-u")
     """To start a process takes a second: no more than one of each sort of name."""

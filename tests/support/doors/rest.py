@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from doors.base import Door, Refused, changed, drawn, family_of, logged, proposed, sourced, traced
+from doors.base import Door, Refused, changed, drawn, family_of, halved, logged, proposed, sourced, traced
 from doors.calls import FILED, VERBS, Call
 from memorist.serve.app import create_app
 
@@ -44,6 +44,7 @@ class Rest(Door):
             call.verb in self.verbs
             and texts
             and given.get("limit") != "5"
+            and not halved(given | {name: call.arguments[name] for name in ("id",) if name in call.arguments})
             and all(isinstance(each, str | int | float) for each in given.values())
         )
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from doors.base import Door, Refused, changed, drawn, family_of, logged, proposed, sourced, traced
+from doors.base import Door, Refused, changed, drawn, family_of, halved, logged, proposed, sourced, traced
 from doors.calls import FILED, VERBS, Call
 from memorist.serve.app import create_app
 from servers import running
@@ -26,7 +26,7 @@ class TypeScript(Door):
         named = call.verb in _UNNAMED and not call.arguments.keys() <= {"id", "rules", "content"}
         queried = call.verb == "lookup" and not all(isinstance(each, str | bool) for each in call.arguments.values())
         in_path = call.verb in ("history", "why", "revise", "rate") and call.arguments["id"] in (".", "..")
-        return call.verb in self.verbs and not (named or queried or in_path)
+        return call.verb in self.verbs and not (named or queried or in_path or halved(call.arguments))
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Door]:

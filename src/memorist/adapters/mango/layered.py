@@ -173,7 +173,7 @@ class LayeredMemory(MemoryService):
 
     async def _search(self, layer: Layer, question: str, top_k: int, threshold: float) -> list[Row]:
         """Return the best `top_k` entries; the threshold is inclusive."""
-        question = arguments.words("question", question)
+        question = arguments.text("question", question)
         if top_k < 1 or not question.strip():
             return []
         count = top_k * _CANDIDATES if self.rerank else top_k

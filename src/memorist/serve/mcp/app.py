@@ -7,12 +7,14 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.engine.traced import Ended
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
+from memorist.records.content import whole_json
 from memorist.records.scope import DEFAULT_TENANT
 from memorist.records.scope import Scope as MemoryScope
 from memorist.serve.auth import UnauthorizedError
@@ -87,9 +89,23 @@ def _door(app: ASGIApp, gate: Gate) -> ASGIApp:
             status, headers, body = _refusal(error)
             await JSONResponse(body, status, headers)(scope, receive, send)
             return
-        await app(scope, receive, send)
+        try:
+            body = whole_json(await Request(scope, receive).body())
+        except ClientDisconnect:
+            return
+        await app(scope, _received(body, receive), send)
 
     return admitted
+
+
+def _received(body: bytes, receive: Receive) -> Receive:
+    """Return what receives a body that has been read, and then what comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return next_message
 
 
 def _access_of(context: Context) -> Access:

@@ -2,14 +2,18 @@
 
 import logging
 import signal
+import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import cast
 
+from anyio import AsyncFile, wrap_file
 from mcp.server.stdio import stdio_server
 
 from memorist.errors import InvalidInputError
+from memorist.records.content import whole_json
 from memorist.serve.auth import Tokens, is_loopback
 from memorist.serve.mcp.access import Access, Gate
 from memorist.serve.mcp.app import LOOPBACK_HOSTS, PATH, create_app
@@ -30,7 +34,7 @@ async def serve_stdio(access: Access, *, tools: ToolSet = "core") -> None:
     server = create_server(access, tools=tools)
     with _ending_at_once():
         try:
-            async with stdio_server() as (incoming, outgoing):
+            async with stdio_server(stdin=cast(AsyncFile[str], _incoming())) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
         except* (BrokenPipeError, ConnectionResetError):
             log.info("the client hung up")
@@ -77,6 +81,12 @@ def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
             raise InvalidInputError("say with --allow-host by which name clients call this server")
         return LOOPBACK_HOSTS
     return (bracketed(host),)
+
+
+async def _incoming() -> AsyncIterator[str]:
+    """Yield the lines of the standard input as the SDK's parser takes them: it drops one with half of a character."""
+    async for line in wrap_file(sys.stdin.buffer):
+        yield whole_json(line).decode("utf-8", "replace")
 
 
 @contextmanager

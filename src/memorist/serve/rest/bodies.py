@@ -1,7 +1,6 @@
 """JSON bodies and queries: read strictly, and made into the requests of verbs."""
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeAlias, TypeVar
 from urllib.parse import unquote
@@ -27,7 +26,6 @@ _FROM_TEXT: Mapping[read.Reader, Callable[[str], Any]] = {
     read.integer: number_of,
 }
 """How arguments that are no texts are read from a query."""
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class NotJsonError(FormatError):
@@ -88,12 +86,7 @@ def asked_in_query(kind: type[R], request: Request, **more: Any) -> R:
 
 def _parsed(body: bytes) -> Any:
     try:
-        value = json.loads(body.decode("utf-8"), parse_constant=refuse_constant)
-        if _SURROGATE.search(body):
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        return value
-    except UnicodeEncodeError as error:
-        raise NotJsonError("the body is not JSON: a lone surrogate is not a character") from error
+        return json.loads(body.decode("utf-8"), parse_constant=refuse_constant)
     except UnicodeDecodeError as error:
         raise NotJsonError(f"the body is not JSON: not UTF-8, {error.reason}") from error
     except (ValueError, RecursionError) as error:
