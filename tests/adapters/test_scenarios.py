@@ -77,6 +77,19 @@ async def test_what_was_said_is_kept_where_the_model_fails(program: Program) -> 
     assert [each for each in heard if each.startswith("This")] == ["This is the first.", "This is the second."]
 
 
+async def test_half_a_character_costs_no_turn_and_no_memory(program: Program) -> None:
+    if not program.halved:
+        pytest.skip("the framework's own database takes none")
+    await program.say("alice", "cut \ud83d", "I prefer homestays when I travel \ud83d")
+    await program.say("alice", "cut \ud83d", "That is all, thanks.")
+    await program.say("alice", "cut \ud83e", "This is another session.")
+    assert "homestays" in await program.say("alice", "tuesday", QUESTION)
+    heard = await program.heard("alice", "cut \ud83d")
+    assert [each[:32] for each in heard if each.startswith("I prefer")] == ["I prefer homestays when I travel"]
+    assert "That is all, thanks." in heard
+    assert "This is another session." not in heard
+
+
 async def test_what_is_forgotten_is_gone_and_of_no_one_else(program: Program, tmp_path: Path) -> None:
     await program.say("alice", "monday", "My word for the travel is quetzal")
     await program.say("bob", "monday", "My word for the travel is okapi")

@@ -28,6 +28,7 @@ class Program(ABC):
         needs: the module without which the framework is not installed.
         turns: how many turns make a long thread; each has a cost of the framework's own.
         together: whether the framework takes several turns on one session at once.
+        halved: whether it takes half of a character itself.
         answer: what the model answers; it may raise.
         prompt: what the model was told last.
     """
@@ -35,6 +36,7 @@ class Program(ABC):
     needs: str
     turns = 30
     together = False
+    halved = True
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
@@ -335,6 +337,7 @@ class CrewAI(Program):
 
 class LlamaIndex(Program):
     needs = "llama_index.core"
+    halved = False
 
     def engine(self, user: str, session: str) -> Any:
         from llama_index.core.chat_engine import SimpleChatEngine

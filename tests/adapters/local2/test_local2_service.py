@@ -166,10 +166,16 @@ def test_what_cannot_be_kept_is_refused(service: MemoryService) -> None:
         service.write_episodic("text", ["a"])  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="metadata is not JSON"):
         service.write_episodic("text", {"a": float("nan")})
-    for write in (service.write_episodic, lambda text: service.write_topic(f"user.{text}", "value")):
-        with pytest.raises(InvalidInputError, match="lone surrogate"):
-            write("half a \ud800")
     assert service.search_episodic("text") == []
+
+
+def test_half_a_character_is_kept_with_a_mark(service: MemoryService) -> None:
+    ids = [service.write_episodic("half a \ud800", {"a": "\ud800"}, message_id=half) for half in ("\ud83d", "\ud83e")]
+    service.write_topic("user.\ud83d", "one \ud83d")
+    service.write_topic("user.\ud83e", "other")
+    assert len({*ids}) == 2
+    assert [each["content"] for each in service.search_episodic("half a \ud800")] == ["half a \ufffd"] * 2
+    assert (service.recall_topic("user.\ud83d"), service.recall_topic("user.\ud83e")) == ("one \ufffd", "other")
 
 
 # --- prefixes ------------------------------------------------------------------------------------------

@@ -107,7 +107,9 @@ class MemoristSessionStore(SessionStore):
             self._last = max(self._last + 1, time.time_ns() // 1000)
             at, uuid = f"{self._last:018d}-{make_id()[:8]}", entry.get("uuid")
             draft = self._shelf.draft("entries", *_parts(key), at, value=dict(entry))
-            id = None if uuid is None else str(draft.key).removesuffix(at) + quote(uuid, safe="")
+            id = (
+                None if uuid is None else str(draft.key).removesuffix(at) + quote(uuid, safe="", errors="surrogatepass")
+            )
             drafts.setdefault(id or at, replace(draft, id=id, session=key["session_id"]))
         return list(drafts.values())
 

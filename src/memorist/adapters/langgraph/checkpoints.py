@@ -17,6 +17,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from memorist.records.content import whole_name
 from memorist.records.record import Draft, Kind, Record
 
 FIELD = "langgraph_checkpoint"
@@ -25,8 +26,15 @@ ALL_THREADS = "langgraph.thread:"
 _DESCENDING = {code: 159 - code for code in range(33, 127)}
 
 
+def asked_of(config: RunnableConfig) -> dict[str, Any]:
+    """Return what a config asks for, with names as records keep them: one may hold half of a character."""
+    asked = config["configurable"]
+    given = {name: asked[name] for name in ("thread_id", "checkpoint_ns") if asked.get(name) is not None}
+    return {**asked, **{name: whole_name(str(value)) for name, value in given.items()}}
+
+
 def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:32]
+    return sha256(whole_name(text).encode()).hexdigest()[:32]
 
 
 def thread_key(thread_id: str | None) -> str:
@@ -110,8 +118,8 @@ def checkpoint_drafts(
         changed: the channels that have a new version.
         before: where the values of the checkpoint before are stored.
     """
-    asked = config["configurable"]
-    thread_id, namespace, id = str(asked["thread_id"]), asked.get("checkpoint_ns", ""), checkpoint["id"]
+    asked = asked_of(config)
+    thread_id, namespace, id = asked["thread_id"], asked.get("checkpoint_ns", ""), checkpoint["id"]
     whole = get_checkpoint_metadata(config, metadata)
     parts = {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": id}
     inside, values, drafts = dict[str, Any](), dict[str, Any](), list[Draft]()
@@ -200,11 +208,11 @@ def write_draft(
     write: tuple[str, Any],
 ) -> tuple[Draft, bool]:
     """Return the draft of a pending write's record, and whether it replaces an earlier write at its position."""
-    asked = config["configurable"]
+    asked = asked_of(config)
     channel, value = write
     index = WRITES_IDX_MAP.get(channel, position)
     parts = {
-        "thread_id": str(asked["thread_id"]),
+        "thread_id": asked["thread_id"],
         "checkpoint_ns": asked.get("checkpoint_ns", ""),
         "checkpoint_id": asked["checkpoint_id"],
         "task_id": task_id,
@@ -218,7 +226,7 @@ def write_draft(
 
 def copied(record: Record, thread_id: str) -> Draft:
     """Return the draft that copies a checkpoint, a piece of one or a write to another thread."""
-    parts = record.payload[FIELD]
+    parts, thread_id = record.payload[FIELD], whole_name(thread_id)
     key = thread_key(thread_id) + str(record.key).removeprefix(thread_key(parts["thread_id"]))
     return _draft(
         key, {**parts, "thread_id": thread_id}, None if "checkpoint" in parts or "channel" in parts else record.content

@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.store.base import PutOp, get_text_at_path
 
+from memorist.records.content import whole_name, whole_names
 from memorist.records.record import Draft, Kind, Record
 from memorist.records.times import iso, parse_time
 
@@ -31,7 +32,13 @@ def draft_of(op: PutOp, fields: Sequence[str], now: datetime) -> Draft:
     paths = fields if op.index is None else op.index or ()
     text = "\n".join(text for path in paths for text in _texts(value, path) if text.strip())
     id = make_id(op.namespace, op.key)
-    parts = {"namespace": list(op.namespace), "key": op.key, "value": value, "updated_at": iso(now), "ttl": op.ttl}
+    parts = {
+        "namespace": list(whole_names(op.namespace)),
+        "key": whole_name(op.key),
+        "value": value,
+        "updated_at": iso(now),
+        "ttl": op.ttl,
+    }
     return Draft(
         content=text or id,
         kind=Kind.NOTE if text else Kind.STATE,

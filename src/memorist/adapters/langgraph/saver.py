@@ -21,6 +21,7 @@ from memorist.adapters.entries import first
 from memorist.adapters.langgraph.checkpoints import (
     FIELD,
     Values,
+    asked_of,
     channels_of,
     checkpoint_drafts,
     checkpoint_key,
@@ -88,10 +89,10 @@ class MemoristSaver(BaseCheckpointSaver[int]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint, and return the config that names it."""
-        asked, parent = config["configurable"], None
+        asked, parent = asked_of(config), None
         before: Values = {}
         if asked.get("checkpoint_id"):
-            parent = checkpoint_key(str(asked["thread_id"]), asked.get("checkpoint_ns", ""), asked["checkpoint_id"])
+            parent = checkpoint_key(asked["thread_id"], asked.get("checkpoint_ns", ""), asked["checkpoint_id"])
             before = self._values.get(parent, before)
 
         drafts = checkpoint_drafts(self.serde, config, checkpoint, metadata, new_versions, before)
@@ -286,8 +287,8 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             for record in sorted(records, key=lambda each: each.payload[FIELD]["checkpoint_id"], reverse=True):
                 yield record
             return
-        asked = config["configurable"]
-        thread_id = str(asked["thread_id"])
+        asked = asked_of(config)
+        thread_id = asked["thread_id"]
         namespace, id = asked.get("checkpoint_ns"), asked.get("checkpoint_id")
         if namespace is not None and id is not None:
             named = await self._memory.get(checkpoint_key(thread_id, namespace, id))

@@ -14,7 +14,8 @@ from memorist.adapters.local2.config import MemoryConfig
 from memorist.embedders import CallableEmbedder, Embedder, EmbedderSpec, open_embedder, prefixes_for
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.kinds.common import check_text
-from memorist.operations.arguments import number, text, whole
+from memorist.operations.arguments import handle, number, text, whole
+from memorist.records.content import whole_name
 from memorist.records.record import plain_json
 from memorist.records.times import parse_time
 from memorist.sync import Memory
@@ -98,7 +99,7 @@ class MemoryService:
             topic.startswith(prefix) and topic[len(prefix) :].strip() for prefix in prefixes
         ):
             raise InvalidInputError(f"A topic's key starts with {_listed(prefixes)} and goes on; {topic!r} does not.")
-        return self._book.set_topic(text("topic", topic), check_text("content", content))
+        return self._book.set_topic(handle("topic", topic), check_text("content", content))
 
     def recall_topic(self, topic: str) -> str | None:
         """Return the topic's value, or None. The key is matched exactly; nothing is embedded or guessed.
@@ -106,7 +107,7 @@ class MemoryService:
         Raises:
             InvalidInputError: the key is not a text.
         """
-        topic = text("topic", topic)
+        topic = handle("topic", topic)
         return self._book.topic(topic) if topic.strip() else None
 
     # --- episodes ----------------------------------------------------------------------------------
@@ -130,7 +131,11 @@ class MemoryService:
         # a value that the caller gives under this name is kept, even if it is not a time
         with suppress(ValueError, TypeError):
             at = None if "timestamp_utc" not in given else parse_time(given["timestamp_utc"])
-        id = str(uuid.uuid4() if message_id is None else uuid.uuid5(uuid.NAMESPACE_OID, f"message {message_id}"))
+        id = str(
+            uuid.uuid4()
+            if message_id is None
+            else uuid.uuid5(uuid.NAMESPACE_OID, f"message {whole_name(str(message_id))}")
+        )
         self._book.add(id, check_text("content", content), {**given, "type": "episodic"}, at)
         return id
 
@@ -171,7 +176,7 @@ class MemoryService:
         """
         score = number("score", score)
         with self._feedback:  # the metadata that is read must still stand when it is written
-            episode = self._book.episode(text("entry_id", entry_id))
+            episode = self._book.episode(handle("entry_id", entry_id))
             if episode is None:
                 raise NotFoundError(f"there is no episode {entry_id!r}")
             self._book.rate(episode, score)

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from memorist.adapters.chroma import Row
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry, make_entry_id
 from memorist.operations import arguments
+from memorist.records.content import whole
 
 logger = logging.getLogger("memorist.adapters.mango")
 
@@ -134,7 +135,6 @@ class LayeredMemory(MemoryService):
         return imported
 
     async def _import(self, layer: Layer, entry: Mapping[str, Any]) -> None:
-        json.dumps(entry, ensure_ascii=False, default=str).encode()  # no store can keep a lone surrogate
         id = _text(entry, "id", _id_of(entry)) or _id_of(entry)
         source, verified = entry.get("source") or "import", entry.get("verified")
         if layer == "text":
@@ -160,13 +160,15 @@ class LayeredMemory(MemoryService):
 
     def _stored(self, entry: MemoryEntry | TrainingEntry, *, verified: bool) -> Row:
         """Return an entry as a layer keeps it; Mango's own entries need not have `source` and `verified`."""
-        for name in ("id", "question", "tool_name", "result_summary", "timestamp"):
-            arguments.text(name, getattr(entry, name))
-        given = json.loads(json.dumps(arguments.mapping("tool_args", entry.tool_args), default=str))
-        fields = {**{name: getattr(entry, name) for name in _CALL_FIELDS}, "tool_args": given}
+        texts = {
+            name: arguments.text(name, getattr(entry, name))
+            for name in ("id", "question", "tool_name", "result_summary", "timestamp")
+        }
+        given = whole(json.loads(json.dumps(arguments.mapping("tool_args", entry.tool_args), default=str)))
+        fields = {name: texts.get(name, given) for name in _CALL_FIELDS}
         source, checked = getattr(entry, "source", None), getattr(entry, "verified", None)
         origin = self._origin(source or "manual", verified if checked is None else checked)
-        return Row(entry.id, entry.question, {**fields, **origin})
+        return Row(arguments.handle("id", entry.id), texts["question"], {**fields, **origin})
 
     def _origin(self, source: str, verified: bool) -> dict[str, Any]:
         return {"source": source, "verified": verified} if self.provenance else {}

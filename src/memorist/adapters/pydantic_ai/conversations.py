@@ -147,7 +147,9 @@ class MemoristConversationStore(ConversationStore):
         return {each.id: each for each in (*page.records, record)}
 
     async def _held(self, conversation_id: str) -> Record | None:
-        return await self._memory.lookup(_CONVERSATION + quote(conversation_id, safe=""), kind=Kind.STATE)
+        return await self._memory.lookup(
+            _CONVERSATION + quote(conversation_id, safe="", errors="surrogatepass"), kind=Kind.STATE
+        )
 
     def _records(self, prefix: str, chosen: dict[str, Any]) -> AsyncIterator[Record]:
         return self._memory.iterate(kind=Kind.STATE, key_prefix=prefix, payload=chosen or None, order="key")
@@ -157,7 +159,7 @@ def _record_draft(record: ConversationRecord, held: Record | None) -> Draft:
     return Draft(
         content=f"conversation {record.conversation_id}",
         kind=Kind.STATE,
-        key=_CONVERSATION + quote(record.conversation_id, safe=""),
+        key=_CONVERSATION + quote(record.conversation_id, safe="", errors="surrogatepass"),
         session=record.conversation_id,
         payload={FIELD: {"record": _RECORD.dump_python(record, mode="json")}},
         supersedes=None if held is None else held.id,  # fails where it was replaced or deleted meanwhile
