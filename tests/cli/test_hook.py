@@ -398,3 +398,40 @@ def test_a_hole_as_large_as_a_disk_is_read_at_its_end(project: Path, tmp_path: P
 def test_an_event_that_never_ends_is_no_event(project: Path) -> None:
     with pytest.raises(ValueError, match="more than 16,000,000 bytes"):
         answer(["Stop"], b" " * 16_000_001)
+
+
+def test_a_prompt_before_more_results_of_tools_than_any_block_is_kept(project: Path, tmp_path: Path) -> None:
+    session = {"session_id": "s1", "cwd": str(project)}
+    results = [
+        claude("user", [{"type": "tool_result", "tool_use_id": "t", "content": "x" * 1_200_000}], f"r{n}")
+        for n in range(5)
+    ]
+    lines = [claude("user", "Rename the service to Quetzal", "1"), *results, claude("assistant", "Renamed.", "2")]
+    hook("Stop", **session, transcript_path=transcript(tmp_path / "t", *lines))
+    assert [each.content for each in records()] == ["Rename the service to Quetzal", "Renamed."]
+
+    lines += [claude("user", "Now deploy it", "3"), *results, claude("assistant", "Deployed.", "4")]
+    hook("Stop", **session, transcript_path=transcript(tmp_path / "t", *lines))
+    assert [each.content for each in records()][2:] == ["Now deploy it", "Deployed."]
+
+
+def test_a_prompt_before_more_answers_than_are_kept_at_once_is_kept(project: Path, tmp_path: Path) -> None:
+    answers = [claude("assistant", f"Step {n} is done.", f"a{n}") for n in range(450)]
+    lines = [claude("user", "Do all steps", "1"), *answers]
+    hook("Stop", session_id="s1", cwd=str(project), transcript_path=transcript(tmp_path / "t", *lines))
+    hook("Stop", session_id="s2", cwd=str(project), messages=lines)
+
+    async def first(session: str) -> str:
+        async with Memory.open(user=USER) as memory:
+            return (await memory.conversation(session).all())[0].content
+
+    assert [asyncio.run(first(session)) for session in ("s1", "s2")] == ["Do all steps"] * 2
+
+
+def test_half_a_character_in_a_transcript_costs_no_message(project: Path, tmp_path: Path) -> None:
+    lines = [claude("user", "We deploy \ud83d on Fridays", "1"), claude("assistant", "Noted \udc4b", "2")]
+    for _ in range(2):
+        hook("Stop", session_id="cut \ud83d", cwd=str(project), transcript_path=transcript(tmp_path / "t", *lines))
+    assert [each.content for each in records()] == ["We deploy \ufffd on Fridays", "Noted \ufffd"]
+    told = hook("UserPromptSubmit", session_id="s2", cwd=str(project), prompt="When do we deploy \ud83d?")
+    assert "on Fridays" in told["hookSpecificOutput"]["additionalContext"]

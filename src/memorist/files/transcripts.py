@@ -1,16 +1,22 @@
 """Reads what was said in a session from the transcript file of a coding agent: Claude Code, Codex or Copilot."""
 
 import json
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from memorist.files.regular import opened
+from memorist.files.regular import lines_back, opened
 from memorist.kinds import Message
 from memorist.records.times import parse_time
 
 _TAIL = 4_000_000
-"""The bytes at the end of a transcript that are read: the text before was kept after earlier turns."""
+"""The bytes at the end of a transcript that are read in any case."""
+_FARTHEST = 256_000_000
+"""The most bytes of a transcript that are read."""
+MOST_MESSAGES = 400
+"""The messages of a session that are kept at once where none is kept yet, and more to reach the last prompt."""
+_MOST_NEW = 10_000
 _VOICES_OF_CODEX = {
     "user_message": "user",
     "agent_message": "assistant",
@@ -21,25 +27,55 @@ _VOICES_OF_COPILOT = {"user.message": "user", "assistant.message": "assistant"}
 _OF_THE_PROGRAM = ("<command-", "<local-command-", "<bash-", "<system-reminder>", "<task-notification>", "Caveat: The ")
 
 
-def read_transcript(file: Path) -> list[Message]:
-    """Return what the user and the agent said, in order: no tool calls, no thinking, no text of the program itself.
+def read_transcript(file: Path, since: str | None = None) -> list[Message]:
+    """Return the last that the user and the agent said, in order: no tool calls, no thinking, no text of the program.
 
-    Lines of another form are passed over: programs change their formats.
+    The file is read from its end, back to the message with the id `since` at least, and to a prompt of the user: the
+    results of tools after it may be of any size. Lines of another form are passed over: programs change
+    their formats.
+
+    Args:
+        file: the transcript.
+        since: the id of the newest message that is kept already.
 
     Raises:
         OSError: the file cannot be read.
         InvalidInputError: it is not a regular file.
     """
-    with opened(file) as stream:
-        start = max(0, stream.seek(0, 2) - _TAIL)
-        stream.seek(start)
-        lines = stream.read(_TAIL).split(b"\n")
     found = list[Message]()
-    for line in lines[bool(start) :]:
-        with suppress(ValueError, RecursionError):
-            if (message := message_of(json.loads(line))) is not None:
-                found.append(message)
-    return found
+    most, reached = MOST_MESSAGES if since is None else _MOST_NEW, False
+    for read, message in messages_back(file):
+        if reached and read > _TAIL:
+            break
+        found.append(message)
+        reached = reached or (since is not None and message.id == since)
+        if len(found) >= most and message.role == "user":
+            break
+    return found[::-1]
+
+
+def messages_back(file: Path) -> Iterator[tuple[int, Message]]:
+    """Yield what was said, the last first, each with how many bytes from the end on have been read.
+
+    Raises:
+        OSError: the file cannot be read.
+        InvalidInputError: it is not a regular file.
+    """
+    read = 0
+    with opened(file) as stream:
+        for line in lines_back(stream, _FARTHEST):
+            read += len(line) + 1
+            with suppress(ValueError, RecursionError):
+                if (message := message_of(json.loads(line))) is not None:
+                    yield read, message
+
+
+def last_messages(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the last messages, with the user's last prompt."""
+    start = max(0, len(messages) - MOST_MESSAGES)
+    while start > 0 and messages[start].role != "user":
+        start -= 1
+    return messages[start:]
 
 
 def message_of(entry: object) -> Message | None:

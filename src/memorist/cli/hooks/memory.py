@@ -17,8 +17,6 @@ from memorist.operations import requests
 from memorist.records.origins import HOOK
 from memorist.system.places import config_file
 
-_MOST_MESSAGES = 400
-
 
 @contextmanager
 def opened(caller: Caller, *, embeds: bool) -> Iterator[Ask]:
@@ -60,10 +58,10 @@ def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
         MemoristError: nothing was stored; the next event tries again.
     """
     from memorist.agents import after_turn
-    from memorist.files.transcripts import message_of, read_transcript
+    from memorist.files.transcripts import last_messages, message_of, messages_back, read_transcript
     from memorist.kinds import Message
 
-    messages = list[Message]()
+    transcript, messages = None, list[Message]()
     if event.says:
         fields = {**said, **(inner if isinstance(inner := said.get("tool_info"), dict) else {})}
         spoken = [(fields.get(field), role) for field, role in event.says.items()]
@@ -71,13 +69,17 @@ def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
     elif isinstance(entries := said.get("messages"), list):
         messages = [message for each in entries if (message := message_of(each)) is not None]
     elif isinstance(path := said.get("transcript_path"), str) and path:
-        messages = read_transcript(Path(path).expanduser())
-    if caller.session is None or not messages:
+        transcript = Path(path).expanduser()
+    if caller.session is None or not (messages or (transcript and next(messages_back(transcript), None))):
         return
-    marked = [replace(each, metadata={"session": caller.session}) for each in messages[-_MOST_MESSAGES:]]
 
     async def store() -> None:
         async with await _open(caller) as memory:
+            new = last_messages(messages)
+            if transcript is not None:
+                newest = await memory.conversation(caller.session).window(1)
+                new = read_transcript(transcript, newest[0].id if newest else None)
+            marked = [replace(each, metadata={"session": caller.session}) for each in new]
             await after_turn(memory, marked, session=caller.session)
 
     asyncio.run(store())
