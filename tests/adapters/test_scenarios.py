@@ -79,7 +79,7 @@ async def test_what_was_said_is_kept_where_the_model_fails(program: Program) -> 
 
 async def test_half_a_character_costs_no_turn_and_no_memory(program: Program) -> None:
     if not program.halved:
-        pytest.skip("the framework's own database takes none")
+        pytest.skip("the framework itself fails")
     await program.say("alice", "cut \ud83d", "I prefer homestays when I travel \ud83d")
     await program.say("alice", "cut \ud83d", "That is all, thanks.")
     await program.say("alice", "cut \ud83e", "This is another session.")

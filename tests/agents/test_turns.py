@@ -301,3 +301,24 @@ def test_windows_in_any_order_of_repetition_store_each_message_once(data: st.Dat
         turns.append(whole[data.draw(st.integers(0, min(before, end - 2))) : end])
         turns += data.draw(st.lists(st.sampled_from(turns), max_size=2))
     assert asyncio.run(after_turns(turns)) == [each["content"] for each in whole]
+
+
+async def test_an_edited_message_and_one_that_comes_bit_by_bit_are_revised(memory: Memory) -> None:
+    question = {"id": "q", "role": "user", "content": "Where is my cat?"}
+    for said in ("In", "In the", "In the garden."):
+        answer = {"id": "a", "role": "assistant", "content": said}
+        [*_, last] = await after_turn(memory, [question, answer])
+        assert last.content == said
+    assert await after_turn(memory, [question, answer]) == []
+    edited = {**question, "content": "Where is my dog?"}
+    assert [each.content for each in await after_turn(memory, [edited, answer])] == ["Where is my dog?"]
+    assert await contents(memory) == ["Where is my dog?", "In the garden."]
+    assert [change.action for change in await memory.history(last.id)] == ["remembered", "revised", "revised"]
+
+
+async def test_what_the_user_corrected_is_not_undone_by_the_next_turn(memory: Memory) -> None:
+    said = [{"id": str(n), **each} for n, each in enumerate(talk("My cat is called Mio.", "Lovely!"))]
+    first, _ = await after_turn(memory, said)
+    await memory.revise(first, content="My cat is called Mia.")
+    assert await after_turn(memory.through("other"), [*said, {"id": "2", "role": "user", "content": "More"}]) != []
+    assert await contents(memory) == ["My cat is called Mia.", "Lovely!", "More"]

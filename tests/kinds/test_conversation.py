@@ -2,6 +2,7 @@ import asyncio
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -77,12 +78,58 @@ async def test_an_earlier_time_does_not_change_the_order(talk: Conversation, ali
 async def test_a_message_with_a_known_id_is_left_out(talk: Conversation) -> None:
     first = await talk.append("Hello", id="a")
     again = await talk.append(
-        [{"content": "changed", "id": "a"}, {"content": "new", "id": "b"}, {"content": "new", "id": "b"}]
+        [{"content": "Hello", "id": "a"}, {"content": "new", "id": "b"}, {"content": "new", "id": "b"}]
     )
 
     assert again[0] == first
     assert again[1] == again[2]
     assert await contents(talk) == ["Hello", "new"]
+
+
+async def test_a_message_that_says_something_else_is_revised_and_keeps_its_history(
+    talk: Conversation, alice: Memory
+) -> None:
+    await talk.append([{"content": "Take 40", "id": "a"}, "between"])
+    await talk.append("Take 40 mg", id="a")
+    [edited] = await talk.append([{"content": "Take 60 mg of it", "id": "a", "data": {"n": 1}}])
+
+    assert (edited.content, edited.data) == ("Take 60 mg of it", {"n": 1})
+    assert await contents(talk) == ["Take 60 mg of it", "between"]
+    assert edited.record is not None
+    said = [change.record.content for change in await alice.history(edited.record) if change.record]
+    assert said == ["Take 40", "Take 40 mg", "Take 60 mg of it"]
+    assert [hit.record.content for hit in await alice.recall("take of it 60", limit=1)] == ["Take 60 mg of it"]
+    await talk.append("Take 40", id="a")
+    assert await contents(talk) == ["Take 40", "between"]
+
+
+async def test_of_two_messages_with_one_id_the_last_is_what_it_says(talk: Conversation) -> None:
+    said = [{"content": "Hel", "id": "a"}, {"content": "Hello", "id": "a"}, {"content": "!", "id": "b"}]
+    for _ in range(2):
+        assert [each.content for each in await talk.append(said)] == ["Hello", "Hello", "!"]
+        assert await contents(talk) == ["Hello", "!"]
+
+
+async def test_an_id_that_several_roles_share_names_a_message_of_each(talk: Conversation) -> None:
+    turn = [{"content": "How?", "id": "t1"}, {"content": "So.", "id": "t1", "role": "assistant"}]
+    for _ in range(2):
+        await talk.append(turn)
+    await talk.append("Like so.", id="t1", role="assistant")
+    assert await contents(talk) == ["How?", "Like so."]
+
+
+async def test_what_somebody_else_has_changed_stays_until_the_message_says_something_new(
+    talk: Conversation, alice: Memory
+) -> None:
+    [said] = await talk.append([{"content": "My card is 1234", "id": "a"}])
+    assert said.record is not None
+    await alice.rate(said.record, 1)
+    await alice.revise(said.record, content="My card is (removed)")
+    await talk.append("My card is 1234", id="a")
+    assert await contents(talk) == ["My card is (removed)"]
+    await talk.append("My card is lost", id="a")
+    await talk.append("My card is lost", id="a")
+    assert await contents(talk) == ["My card is lost"]
 
 
 async def test_duplicates_are_kept_where_they_are_wanted(talk: Conversation) -> None:
@@ -304,9 +351,17 @@ def test_it_is_a_list(batches: list[tuple[list[Message], bool]], gone: str, coun
     """Whatever the times and ids, the conversation is the list of what was appended."""
     model: list[Message] = []
     for batch, allow_duplicates in batches:
-        for message in batch:
-            if allow_duplicates or message.id is None or message.id not in {each.id for each in model}:
+        if allow_duplicates:
+            model.extend(batch)
+            continue
+        latest = {object() if each.id is None else (each.id, each.role): each for each in batch}
+        for known, message in latest.items():
+            place = next((at for at, each in enumerate(model) if (each.id, each.role) == known), None)
+            if place is None:
                 model.append(message)
+            elif message.content != model[place].content:
+                name = message.name or model[place].name
+                model[place] = replace(model[place], content=message.content, name=name)
     fitting = model[max(0, len(model) - count) :]
     while sum(len(each.content) for each in fitting) > tokens:
         fitting = fitting[1:]

@@ -302,6 +302,7 @@ WHO: ContextVar[str | None] = ContextVar("who", default=None)
 
 class CrewAI(Program):
     needs = "crewai"
+    halved = False
     turns = 4
 
     def begin(self) -> None:

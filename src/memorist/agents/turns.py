@@ -125,7 +125,8 @@ async def after_turn(
     """Store the messages that the conversation does not have yet, and return their records.
 
     Give the whole conversation, its newest part or the last turn alone: each message is stored once, also when
-    the call is repeated. A message with an id is known by it. One without is known by its role, its text and its
+    the call is repeated. A message with an id is known by it: where it says something else, it was edited, or more of
+    it has come, and its record is revised. One without is known by its role, its text and its
     place: what overlaps with the stored conversation is left out, in two messages or more anywhere in its last
     200, or where the first message given is its last. Give messages ids where the same words may be said again and
     again.
@@ -143,7 +144,7 @@ async def after_turn(
             any answer than the results of tools that stand before it in its turn.
 
     Returns:
-        The records of the messages that were new, in order.
+        The records of the messages that were new or say something else, in order.
 
     Raises:
         InvalidInputError: something is not a message, or there is no session.
@@ -164,7 +165,9 @@ async def after_turn(
     last = next((each.record for each in (*reversed(stored), *reversed(since), *known) if each.id == end), None)
     if last is not None:
         note(memory, place, stood.after(given, last.id, read))
-    return [message.record for message in stored if message.record is not None]
+    versions = {each.record.id: each.record.version for each in (*known, *since) if each.record is not None}
+    records = [message.record for message in stored if message.record is not None]
+    return [each for each in records if each.version != versions.get(each.id)]
 
 
 async def _since(talk: Conversation, last: str) -> list[Message]:
@@ -222,13 +225,13 @@ def _new(said: Sequence[Message], stored: Sequence[Message], after: str | None) 
         after: the id of the message before those said, if it is known.
     """
     matched = _matched(said, stored)
-    by_id = {each.id: each for each in stored}
+    by_id = {(each.id, each.role): each for each in stored}
     new: list[Message] = []
     before = stored[-1].id if said and stored and not matched else after
     for position, message in enumerate(said):
-        old = by_id.get(message.id) if message.id is not None else None
+        old = by_id.get((message.id, message.role)) if message.id is not None else None
         old = old or matched.get(position)
-        if old is not None:
+        if old is not None and (message.id != old.id or message.content == old.content):
             before = old.id
             continue
         message = message if message.id is not None else replace(message, id=_id_after(before, message))

@@ -1,8 +1,9 @@
 """The messages of one session, in the order they were appended."""
 
+import hashlib
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, overload
 
@@ -10,6 +11,7 @@ from memorist.errors import InvalidInputError, shown
 from memorist.kinds.common import delete, find
 from memorist.kinds.message import Message, to_message
 from memorist.operations.arguments import whole
+from memorist.records.content import whole_text
 from memorist.records.origins import author_of_role, parse_authors
 from memorist.records.record import Draft, Kind, Record, make_id
 from memorist.records.times import TimeLike, iso
@@ -20,6 +22,8 @@ _STATE_VERSION = 1
 _TICK = timedelta(microseconds=1)
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 _PAGE = 500
+_SAID = "said"
+"""The field of a revised message's payload with a digest of what its source said last."""
 _IDS = 200
 """Most ids in one filter."""
 
@@ -32,9 +36,10 @@ def estimate_tokens(text: str) -> int:
 class Conversation:
     """The messages of one session, in exactly the order in which they were appended.
 
-    An id given by the caller is unique in the session: a message whose id is there already is not
-    appended again. If a message happened before the last one, its record gets a time just after the last record's,
-    so that records keep this order; the message itself keeps the time it was given.
+    An id given by the caller is unique among what a role says in the session: a message whose id is there already is
+    not appended again; where it says something else, it is revised, and its history keeps what it said before. If a
+    message happened before the last one, its record gets a time just after the last record's, so that records keep
+    this order; the message itself keeps the time it was given.
 
     ```python
     talk = memory.conversation("monday")
@@ -98,7 +103,7 @@ class Conversation:
             allow_duplicates: add a message again whose id the conversation has already.
 
         Returns:
-            For each message given, the one stored: where the id was there before, the old one.
+            For each message given, the one stored: where the id was there before, that one, as it is now.
 
         Raises:
             InvalidInputError: a field is missing, unknown or wrong.
@@ -164,7 +169,7 @@ class Conversation:
 
     async def get(self, id: str) -> Message | None:
         """Return the message with this id (the caller's id or the record's), or None."""
-        for each in (self._record_id(id), id):
+        for each in (message_id(self._memory.scope.agent, self._memory.scope.session, id), id):
             record = await find(self._memory, Kind.MESSAGE, each)
             if record is not None:
                 return Message.of(record)
@@ -202,41 +207,61 @@ class Conversation:
             raise InvalidInputError(f"the state is of version {shown(state.get('version'))}, not {_STATE_VERSION}")
         messages = [to_message(each) for each in state["messages"]]
         old = [record.id async for record in self._memory.iterate(kind=Kind.MESSAGE)]
-        drafts = self._drafts(messages, None, set())
+        drafts = self._drafts(messages, _each_once(self._ids(messages, {}), {}), None)
         await self._memory.remember(drafts, forgetting=old)
 
     # --- order and identity ------------------------------------------------------------------------
 
     async def _append(self, messages: list[Message], allow_duplicates: bool) -> list[Message]:
-        ids = {self._record_id(message.id): message.id for message in messages if message.id is not None}
-        found = await self._memory.find(list(ids)) if ids else []
-        stored = {ids[each.id]: each for each in found if each.kind == Kind.MESSAGE}
-        seen, new = set(stored), list[Message]()
-        for message in messages:
-            if allow_duplicates or message.id not in seen:
-                new.append(message)
-            if message.id is not None:
-                seen.add(message.id)
+        stored = await self._stored(messages)
+        ids = self._ids(messages, stored)
         newest = await self._memory.recent(1, kind=Kind.MESSAGE)
-        drafts = self._drafts(new, newest[0].at if newest else None, set(stored))
-        records = await self._memory.remember(drafts, if_exists="error" if allow_duplicates else "ignore")
+        last = newest[0].at if newest else None
         if allow_duplicates:
-            return [Message.of(record) for record in records]
-        added = iter(records)
-        written: list[Record] = []
+            drafts = self._drafts(messages, _each_once(ids, stored), last)
+            return [Message.of(record) for record in await self._memory.remember(drafts)]
+        latest = dict(zip(ids, messages, strict=True))  # of several with one id, the last is what it says
+        new = {id: message for id, message in latest.items() if id not in stored}
+        drafts = self._drafts([*new.values()], [*new], last)
+        added = await self._memory.remember(drafts, if_exists="ignore")
+        written = stored | dict(zip(new, added, strict=True))
+        for id in stored.keys() & latest.keys():
+            [draft] = self._drafts([latest[id]], [id], None)
+            written[id] = await restated(self._memory, stored[id], draft)
+        return [Message.of(written[id]) for id in ids]
+
+    async def _stored(self, messages: Iterable[Message]) -> dict[str, Record]:
+        """Return the records that messages with these ids have already, by their own ids."""
+        ids = {id for message in messages if message.id is not None for id in self._record_ids(message.id, message)}
+        found = await self._memory.find(list(ids)) if ids else []
+        return {each.id: each for each in found if each.kind == Kind.MESSAGE}
+
+    def _ids(self, messages: Iterable[Message], stored: Mapping[str, Record]) -> list[str]:
+        """Return the id of each message's record.
+
+        Some programs give one id to what several roles say in a turn, which names a message of each then.
+        """
+        roles = {id: str(record.payload.get("role")) for id, record in stored.items()}
+        ids = []
         for message in messages:
             if message.id is None:
-                written.append(next(added))
-            else:
-                if message.id not in stored:
-                    stored[message.id] = next(added)
-                written.append(stored[message.id])
-        return [Message.of(record) for record in written]
+                ids.append(make_id())
+                continue
+            first, of_role = self._record_ids(message.id, message)
+            is_first = of_role not in roles and roles.setdefault(first, message.role) == message.role
+            ids.append(first if is_first else of_role)
+        return ids
 
-    def _drafts(self, messages: Sequence[Message], last: datetime | None, taken: set[str]) -> list[Draft]:
+    def _record_ids(self, id: str, message: Message) -> tuple[str, str]:
+        """Return the id of the record of a message with this id, and the one where another role has the first."""
+        scope = self._memory.scope
+        of_role = json.dumps([id, message.role])
+        return message_id(scope.agent, scope.session, id), message_id(scope.agent, scope.session, of_role)
+
+    def _drafts(self, messages: Sequence[Message], ids: Sequence[str], last: datetime | None) -> list[Draft]:
         """Return a draft for each message, each with a later time than the one before, which orders them."""
         drafts = []
-        for message in messages:
+        for message, id in zip(messages, ids, strict=True):
             payload = message.payload()
             at = given = message.happened_at or self._memory.clock()
             if last is not None and at <= last:
@@ -244,26 +269,59 @@ class Conversation:
                 payload["happened_at"] = iso(given)
             last = at
             author = None if message.author is None else parse_authors(message.author)
-            own = message.id is not None and message.id not in taken
             drafts.append(
                 Draft(
                     content=message.content,
                     kind=Kind.MESSAGE,
-                    id=self._record_id(message.id) if own and message.id else make_id(),
+                    id=id,
                     metadata=message.metadata,
                     payload=payload,
                     happened_at=at,
                     author=None if author == author_of_role(message.role) else author,
                 )
             )
-            if message.id is not None:
-                taken.add(message.id)
         return drafts
 
-    def _record_id(self, id: str) -> str:
-        """Return the record id of a message id, which differs between sessions."""
-        scope = self._memory.scope
-        return message_id(scope.agent, scope.session, id)
+
+def _each_once(ids: Iterable[str], taken: Collection[str]) -> list[str]:
+    """Return the ids, with a new one in the place of each that is taken or comes again."""
+    seen = {*taken}
+    once = []
+    for id in ids:
+        once.append(make_id() if id in seen else id)
+        seen.add(id)
+    return once
+
+
+async def restated(memory: Verbs, record: Record, draft: Draft) -> Record:
+    """Return the record of a draft with its id, revised where what the draft says is not what it said before.
+
+    A message is edited, or comes bit by bit. What somebody else has changed meanwhile is left alone until it says
+    something new.
+
+    Raises:
+        InvalidInputError: a field is wrong.
+    """
+    said = whole_text(draft.content)
+    if said == record.content or not record.current:
+        return record
+    before = record.payload.get(_SAID)
+    if before is None:
+        first = record if record.version == 1 else (await memory.history(record.id))[0].record
+        before = None if first is None else _digest(first.content)
+    if _digest(said) == before:
+        return record
+    return await memory.revise(
+        record.id,
+        content=said,
+        metadata={**record.metadata, **(draft.metadata or {})},
+        payload={**record.payload, **(draft.payload or {}), _SAID: _digest(said)},
+        author=draft.author,
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def message_id(agent: str | None, session: str | None, id: str) -> str:

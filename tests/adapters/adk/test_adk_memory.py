@@ -75,6 +75,14 @@ async def test_a_session_may_be_added_again_as_it_grows(everyone: Memory, servic
     assert await everyone.scoped(user=USER).count() == 3
 
 
+async def test_an_event_that_was_edited_is_revised(everyone: Memory, service: MemoristMemoryService) -> None:
+    events = [event("e1", "I prefer castles \ud83d"), event("e2", "Noted.", author="agent")]
+    for text in ("I prefer castles \ud83d", "I prefer homestays"):
+        await service.add_session_to_memory(session(event("e1", text), *events[1:]))
+    assert await found(service, "what do I prefer?") == ["I prefer homestays", "Noted."]
+    assert len(await everyone.scoped(user=USER).history((await everyone.scoped(user=USER).recall("prefer"))[0])) == 2
+
+
 async def test_events_are_a_delta(everyone: Memory, service: MemoristMemoryService) -> None:
     await service.add_events_to_memory(**TRAVEL, events=[event("e1", "One homestay")], session_id="monday")
     await service.add_events_to_memory(**TRAVEL, events=[event("e2", "Two homestays")], session_id="monday")

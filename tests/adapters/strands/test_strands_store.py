@@ -84,6 +84,13 @@ async def test_messages_without_numbers_are_all_kept(alice: Memory) -> None:
     assert await alice.count() == 3
 
 
+async def test_a_message_that_was_edited_is_revised(alice: Memory) -> None:
+    store, tracked = MemoristStore(alice), {"tracking_id": "58a5ea1c-1d37-4b0f-8a5c-0b6b6f6c0a51"}
+    [first] = await store.add_messages([{**said("I prefer castles"), **tracked}])
+    assert await store.add_messages([{**said("I prefer homestays"), **tracked}]) == [first]
+    assert [each.content for each in await alice.recent()] == ["I prefer homestays"]
+
+
 async def test_only_what_was_said_is_kept(alice: Memory) -> None:
     call: Any = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "1", "name": "look", "input": {}}}]}
     await MemoristStore(alice).add_messages([call, said(" "), said("Hello")], numbered(0, 1, 2))

@@ -13,6 +13,7 @@ from google.genai.types import Content, Part
 
 from memorist.adapters.turns import behind
 from memorist.agents.standing import Stood, note, taken
+from memorist.kinds.conversation import restated
 from memorist.memory import Memory
 from memorist.operations import arguments
 from memorist.records.record import Action, Draft, Kind, Record
@@ -62,6 +63,8 @@ class MemoristMemoryService(BaseMemoryService):
     ) -> None:
         """Keep the texts of events: all of them or none. An event that was deleted is not stored again.
 
+        One that is stored already and has another text now was edited: its record is revised.
+
         Args:
             app_name: the application.
             user_id: the user.
@@ -71,7 +74,8 @@ class MemoristMemoryService(BaseMemoryService):
         """
         memory = self._of(user_id, app_name, session_id)
         drafts: dict[str, Draft] = {}
-        place, handles = (memory.scope, "adk"), [event.id or event.timestamp for event in events]
+        place = memory.scope, "adk"
+        handles = [(event.id or event.timestamp, _text_of(event.content)) for event in events]
         stood = taken(memory, place, handles)
         if stood.last is None or not await memory.history(stood.last):  # purged meanwhile
             stood = Stood()
@@ -95,10 +99,12 @@ class MemoristMemoryService(BaseMemoryService):
                 metadata=dict(custom_metadata or {}),
                 happened_at=event.timestamp,
             )
-        known = {record.id for record in await memory.find(list(drafts))} if drafts else set()
+        known = {record.id: record for record in await memory.find(list(drafts))} if drafts else {}
         new = [draft for id, draft in drafts.items() if id not in known and await _is_new(memory, id)]
         if new:
             await memory.remember(new, if_exists="ignore")
+        for id, record in known.items():
+            await restated(memory, record, drafts[id])
         if last := next(reversed(drafts), stood.last):
             note(memory, place, stood.after(handles, last))
 

@@ -1,9 +1,10 @@
 """Pydantic AI's conversations: each message stored once, in one memory."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from pydantic import TypeAdapter
 from pydantic_ai.conversation_store import (
@@ -167,7 +168,9 @@ def _record_draft(record: ConversationRecord, held: Record | None) -> Draft:
 
 
 def _record_of(held: Record) -> ConversationRecord:
-    return _RECORD.validate_python(held.payload[FIELD]["record"])
+    record = _RECORD.validate_python(held.payload[FIELD]["record"])
+    # The key has the whole name: JSON has a mark where it holds half of a character.
+    return replace(record, conversation_id=unquote(str(held.key).removeprefix(_CONVERSATION), errors="surrogatepass"))
 
 
 def _entry_draft(entry: ConversationEntry, conversation_id: str) -> Draft:

@@ -21,6 +21,7 @@ from memorist.adapters.turns import answer, behind
 from memorist.agents import Toolbox, ToolSchema, frame, memory_tools, text_of, without_recalled
 from memorist.agents.turns import across_sessions
 from memorist.errors import InvalidInputError
+from memorist.kinds.conversation import restated
 from memorist.memory import Memory
 from memorist.records.origins import Author
 from memorist.records.record import Draft, Hit, Kind
@@ -99,7 +100,8 @@ class MemoristStore(MemoryStore):
     async def add_messages(self, messages: list[Message], context: AddMessagesContext | None = None) -> list[str]:
         """Store the texts of messages, and return their ids; a batch that is sent again is stored once.
 
-        Messages without a text, such as tool calls, are left out. All are stored or none.
+        Messages without a text, such as tool calls, are left out. All are stored or none. One with a tracking id that
+        is stored already and has another text now was edited: its record is revised.
         """
         numbers: Sequence[int | None] = (context and context.sequence_numbers) or [None] * len(messages)
         if len(numbers) != len(messages):
@@ -109,7 +111,10 @@ class MemoristStore(MemoryStore):
             for message, number in zip(messages, numbers, strict=True)
             if (text := without_recalled(text_of(message["content"]))).strip()
         ]
-        return [record.id for record in await self._memory.remember(drafts, if_exists="ignore")]
+        records = await self._memory.remember(drafts, if_exists="ignore")
+        for record, draft in zip(records, drafts, strict=True):
+            await restated(self._memory, record, draft)
+        return [record.id for record in records]
 
     def get_tools(self) -> list[AgentTool]:
         """Return the tools update_memory and delete_memory; [] without `tools`, or where nothing may be written."""
