@@ -172,6 +172,14 @@ def embedder_mismatch(stored: str | None, given: str | None) -> EmbedderMismatch
     )
 
 
+def embedder_resized(fingerprint: str | None, stored: int, given: int) -> EmbedderMismatchError:
+    """Return the error for a store whose vectors have another length than those of the embedder with its name."""
+    return EmbedderMismatchError(
+        f"the store holds vectors of {stored} numbers, and the embedder {fingerprint!r} gives {given} now: another "
+        "model is behind its name; open it with the model that it was, or run: memorist reindex"
+    )
+
+
 def path_taken(path: object) -> InvalidInputError:
     """Return the error for a file that was to be made, but exists."""
     return InvalidInputError(f"{path} exists; choose another path")

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from memorist.config import Settings
-from memorist.embedders import BundledEmbedder, OnnxEmbedder
+from memorist.embedders import BundledEmbedder, CallableEmbedder, OnnxEmbedder
 from memorist.engine import auditing, deriving, inbox, purging, reading, redacting, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
@@ -22,6 +22,7 @@ from memorist.errors import (
     MemoristError,
     ScopeError,
     embedder_mismatch,
+    embedder_resized,
     shown,
 )
 from memorist.operations import answers as results
@@ -135,6 +136,8 @@ class LocalEngine(Engine):
             known = ("", stored)
             if stored is not None and core.embedder.fingerprint not in known and not core.settings.reindexing:
                 raise embedder_mismatch(stored, core.embedder.fingerprint)
+            if not core.settings.reindexing:
+                await self._check_length()
             if core.settings.audit is not None:
                 switched = call.of(f"audit {core.settings.audit}")
                 await auditing.log_of(core).switch(core.settings.audit, switched.act)
@@ -144,6 +147,15 @@ class LocalEngine(Engine):
             raise
         self._is_open = True
         return call.scope
+
+    async def _check_length(self) -> None:
+        """Refuse a function whose vectors are not as long as those in the store: its name tells no model."""
+        core = self._core
+        if isinstance(core.embedder.inner, CallableEmbedder) and (length := await core.store.dimensions()) is not None:
+            with suppress(EmbedderError):  # one that fails now is reported when it is used
+                await core.embedder.ready()
+            if core.embedder.dimensions not in (0, length):
+                raise embedder_resized(core.embedder.fingerprint, length, core.embedder.dimensions)
 
     async def close(self) -> None:
         """Close the store and the embedder, once what is embedded behind its writes has its vectors."""

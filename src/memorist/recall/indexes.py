@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 
 from memorist.embedders import BatchedEmbedder
-from memorist.errors import embedder_mismatch
+from memorist.errors import EmbedderMismatchError, embedder_mismatch, embedder_resized
 from memorist.recall.index import WallIndex
 from memorist.recall.keeping import Keeper
 from memorist.records.scope import Wall
@@ -92,7 +92,11 @@ class Indexes:
                 if index.generation not in (None, changed.generation):  # a purge, or new vectors: begin anew
                     self.drop(wall)
                 elif (changed.generation, changed.epoch) != since:
-                    await self._take_in(wall, index, since, changed)
+                    try:
+                        await self._take_in(wall, index, since, changed)
+                    except EmbedderMismatchError:
+                        self.drop(wall)  # it has taken in a part
+                        raise
                 if index.generation == changed.generation and not changed.more:
                     return self._finished(wall, index)
                 changed = None
@@ -145,3 +149,6 @@ class Indexes:
         stored, mine = await self._store.fingerprint(), self._embedder.fingerprint
         if stored is not None and stored != mine and not await self._embedder.suits(stored):
             raise embedder_mismatch(stored, mine)
+        length = await self._store.dimensions()
+        if length is not None and length != self._embedder.dimensions:
+            raise embedder_resized(mine, length, self._embedder.dimensions)

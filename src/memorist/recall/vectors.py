@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.errors import EmbedderMismatchError
 from memorist.recall.spill import Spill
 
 BLOCK_ROWS = 32_768
@@ -57,19 +58,27 @@ class VectorTable:
 
     def put(self, row: int, vector: NDArray[np.float32] | None) -> None:
         """Set a row that is there. None is the zero vector, similar to nothing."""
-        if vector is None:
-            vector = np.zeros(self.dimensions, np.float32)
+        vector = np.zeros(self.dimensions, np.float32) if vector is None else self._checked(vector)
         if self.exact:
             self._exact[row] = vector
         else:
             self._encode(row, vector[None])
+
+    def _checked(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return a vector of the store, if it is as long as the embedder's are."""
+        if len(vector) != self.dimensions:
+            raise EmbedderMismatchError(
+                f"the store holds a vector of {len(vector)} numbers, and the embedder gives {self.dimensions}; "
+                "run: memorist reindex"
+            )
+        return vector
 
     def extend(self, vectors: Sequence[NDArray[np.float32] | None]) -> None:
         """Add rows after the last."""
         added = np.zeros((len(vectors), self.dimensions), np.float32)
         for row, vector in zip(added, vectors, strict=True):
             if vector is not None:
-                row[:] = vector
+                row[:] = self._checked(vector)
         self._extend(added)
 
     def reserve(self, rows: int) -> None:

@@ -225,7 +225,7 @@ class Store(ABC):
             InvalidInputError: the store keeps an audit log, and `act` is None.
             ConflictError: an id or key is taken, a version is not the one that a `Put` expects, or what it is derived
                 from is gone.
-            EmbedderMismatchError: the vectors' fingerprint is no longer that of the store.
+            EmbedderMismatchError: the vectors' fingerprint or length is no longer that of the store.
         """
 
     @abstractmethod
@@ -353,12 +353,16 @@ class Store(ABC):
     async def fingerprint(self) -> str | None:
         """Return the fingerprint of the embedder of the stored vectors; None before the first."""
 
+    async def dimensions(self) -> int | None:
+        """Return the length of the stored vectors; None before the first, or where the store does not know it."""
+        return None
+
     @abstractmethod
     async def bind(self, fingerprint: str, dimensions: int) -> None:
         """Declare the embedder of the vectors that this process writes. The first call on a store sets its fingerprint.
 
         Raises:
-            EmbedderMismatchError: the store holds vectors of another embedder.
+            EmbedderMismatchError: the store holds vectors of another embedder, or of another length.
         """
 
     @abstractmethod

@@ -4,15 +4,15 @@ The functions are pure. A store reads the rows that they need inside its transac
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from memorist.errors import ConflictError, embedder_mismatch
+from memorist.errors import ConflictError, embedder_mismatch, embedder_resized
 from memorist.records.record import Action, Change, Record
 from memorist.records.scope import Wall
 from memorist.records.times import from_micros, to_micros
-from memorist.stores.base import Put, Remove, Write
+from memorist.stores.base import Put, Remove, Staged, Write
 
 
 class Handle(NamedTuple):
@@ -123,15 +123,28 @@ def check_remove(write: Remove, stored: Stored, moment: datetime) -> Remove | No
     return write if write.version in (None, stored.version) else None
 
 
-def check_fingerprint(stored: str | None, fingerprint: str | None) -> None:
-    """Check that the vectors of a write come from the embedder of the stored vectors.
+def check_embedder(stored: Mapping[str, str], fingerprint: str | None, dimensions: int | None) -> None:
+    """Check that the vectors of a write come from the embedder of the stored vectors, and are as long as they are.
+
+    Args:
+        stored: what the store has noted of its vectors: ``fingerprint`` and ``dimensions``.
+        fingerprint: of the embedder of the new vectors.
+        dimensions: the length of the new vectors, if it is known.
 
     Raises:
         EmbedderMismatchError: the vectors come from another embedder; another process may have reindexed the store
             meanwhile.
     """
-    if stored != fingerprint:
-        raise embedder_mismatch(stored, fingerprint)
+    if stored.get("fingerprint") != fingerprint:
+        raise embedder_mismatch(stored.get("fingerprint"), fingerprint)
+    length = stored.get("dimensions")
+    if length is not None and dimensions is not None and int(length) != dimensions:
+        raise embedder_resized(fingerprint, int(length), dimensions)
+
+
+def length_of(vectors: Iterable[Write | Staged]) -> int | None:
+    """Return the length of the first vector that is stored; None if none is."""
+    return next((len(vector) for each in vectors if (vector := getattr(each, "vector", None)) is not None), None)
 
 
 def history_of(

@@ -11,8 +11,9 @@ from memorist.stores.postgres.connections import Settled
 from memorist.stores.postgres.libpq import Connection, fetched, first_of
 from memorist.stores.postgres.rows import BEHIND, SELECTED, escaped, lexemes_of, record_from
 from memorist.stores.postgres.schema import lock_key, put_meta, read_meta
-from memorist.stores.postgres.writes import check_fingerprint, keep_vectors, lock_walls
+from memorist.stores.postgres.writes import check_embedder, keep_vectors, lock_walls
 from memorist.stores.rows import name_of
+from memorist.stores.rules import length_of
 
 _MISSING = (
     "FROM {s}.records AS r JOIN {s}.indexed AS i USING (tenant, user_name, number)"
@@ -68,7 +69,7 @@ async def unembedded(connection: Connection, schema: str, limit: int) -> list[tu
 async def fill(connection: Connection, schema: str, fingerprint: str, rows: Sequence[Staged]) -> None:
     """Store a vector for each of these records that has none, and make every index in memory read its wall again."""
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key(schema, "vectors"),))
-    await check_fingerprint(connection, schema, fingerprint)
+    await check_embedder(connection, schema, fingerprint, length_of(rows))
     async with connection.cursor() as cursor:
         await cursor.executemany(
             f"UPDATE {schema}.indexed AS i SET vector = %s FROM {schema}.records AS r WHERE i.vector IS NULL"

@@ -318,6 +318,11 @@ class PostgresStore(Store):
         [rows] = await self._read(EVERYTHING, (query, ()))
         return rows[0][0] if rows else None
 
+    async def dimensions(self) -> int | None:
+        query = f"SELECT value FROM {self._schema}.meta WHERE name = 'dimensions'"
+        [rows] = await self._read(EVERYTHING, (query, ()))
+        return int(rows[0][0]) if rows else None
+
     async def bind(self, fingerprint: str, dimensions: int) -> None:
         schema = self._schema
         if self._bound == fingerprint and self._connections:
@@ -327,7 +332,7 @@ class PostgresStore(Store):
             if await read_meta(connection, schema, "fingerprint") is None:
                 await put_meta(connection, schema, "fingerprint", fingerprint, replace=False)
                 await put_meta(connection, schema, "dimensions", str(dimensions), replace=False)
-            await writes.check_fingerprint(connection, schema, fingerprint)
+            await writes.check_embedder(connection, schema, fingerprint, dimensions)
             if self.options.hnsw:
                 await index_vectors(connection, self.options, dimensions)
 

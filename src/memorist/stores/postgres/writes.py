@@ -26,7 +26,7 @@ from memorist.stores.postgres.grouping import Call, Outcome
 from memorist.stores.postgres.libpq import Connection, Cursor, fetched, first_of
 from memorist.stores.postgres.queries import PURGED
 from memorist.stores.postgres.rows import BEHIND, SELECTED
-from memorist.stores.postgres.schema import lock_key, read_meta
+from memorist.stores.postgres.schema import lock_key
 from memorist.stores.postgres.sending import columns_of, send
 from memorist.stores.rows import name_of
 from memorist.stores.sql import Sql
@@ -34,6 +34,9 @@ from memorist.stores.sql import Sql
 _AT_ONCE = 1000
 _MOST_EPOCHS = 3
 """The most changes of one write: the write itself, and the removal of expired records with the same id or key."""
+
+
+_NOTED = "SELECT name, value FROM {s}.meta WHERE name IN ('fingerprint', 'dimensions')"
 
 
 async def carry_out(
@@ -44,7 +47,7 @@ async def carry_out(
     `fingerprint` is that of their vectors.
     """
     await keep_vectors(connection, schema)
-    stored = await connection.execute(f"SELECT value FROM {schema}.meta WHERE name = 'fingerprint'".encode())
+    stored = await connection.execute(_NOTED.format(s=schema).encode())
     quoted = await _quoted(connection, schema, calls, clock())
     batches = await _locked(connection, schema, calls, clock(), quoted)
     drawn = {}
@@ -53,7 +56,7 @@ async def carry_out(
             condition, values = sql_of(Filter(derived_from=ids, superseded=True), clock())
             query = f"SELECT id FROM {schema}.records WHERE {BEHIND} AND {condition}"
             drawn[call] = [id for (id,) in await fetched(connection, query, (*name_of(call.wall), *values))]
-    found, outcomes, several = await stored.fetchone(), list[Outcome](), len(calls) > 1
+    noted_of_vectors, outcomes, several = dict(await stored.fetchall()), list[Outcome](), len(calls) > 1
     noted: list[tuple[Act | None, Wall, Counts]] = []
     for call in calls:
         batch = batches.get(call.wall)
@@ -64,7 +67,7 @@ async def carry_out(
         try:
             rules.check_alone(call.writes, drawn.get(call, ()))
             if any(isinstance(each, Put) and each.vector is not None for each in call.writes):
-                rules.check_fingerprint(None if found is None else found[0], fingerprint)
+                rules.check_embedder(noted_of_vectors, fingerprint, rules.length_of(call.writes))
             outcomes.append(
                 [attempt.put(each) if isinstance(each, Put) else attempt.remove(each) for each in call.writes]
             )
@@ -85,9 +88,10 @@ async def carry_out(
     return outcomes, _stored(schema, (changed[-1].wall, changed[-1].changes[-1]) if changed else None)
 
 
-async def check_fingerprint(connection: Connection, schema: str, fingerprint: str) -> None:
+async def check_embedder(connection: Connection, schema: str, fingerprint: str, dimensions: int | None) -> None:
     """Refuse vectors of another embedder: another process may have reindexed the store."""
-    rules.check_fingerprint(await read_meta(connection, schema, "fingerprint"), fingerprint)
+    noted = await connection.execute(_NOTED.format(s=schema).encode())
+    rules.check_embedder(dict(await noted.fetchall()), fingerprint, dimensions)
 
 
 def _lock(schema: str, wall: Wall) -> int:

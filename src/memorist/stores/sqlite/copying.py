@@ -64,11 +64,20 @@ def _remove(part: Path) -> None:
         part.with_name(part.name + suffix).unlink(missing_ok=True)
 
 
+_ODD_VECTORS = (
+    "SELECT count(*) FROM indexed WHERE vector IS NOT NULL"
+    " AND length(vector) <> 4 * (SELECT value FROM meta WHERE name = 'dimensions')"
+)
+
+
 def damage(connection: apsw.Connection) -> list[str]:
     """Return the damage found in the file, in sentences: its pages, its indexes, the text index, lost rows."""
     found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
-    orphans = connection.execute(_ORPHANS).get
-    return found + ([f"{orphans:,} entries of the index belong to no record"] if orphans else [])
+    if orphans := connection.execute(_ORPHANS).get:
+        found.append(f"{orphans:,} entries of the index belong to no record")
+    if odd := connection.execute(_ODD_VECTORS).get:
+        found.append(f"{odd:,} vectors are not as long as the embedder's; run: memorist reindex")
+    return found
 
 
 def _published(part: Path, target: Path, name: Callable[[Path, Path], _T]) -> _T:

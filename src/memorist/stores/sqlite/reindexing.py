@@ -6,6 +6,7 @@ import apsw
 
 from memorist.records.record import Record
 from memorist.records.scope import Wall
+from memorist.stores import rules
 from memorist.stores.base import Staged
 from memorist.stores.rows import NAMES, name_of, record_of
 from memorist.stores.sqlite import writes
@@ -56,7 +57,7 @@ def unembedded(connection: apsw.Connection, limit: int) -> list[tuple[int, int, 
 
 def fill(connection: apsw.Connection, fingerprint: str, rows: Sequence[Staged]) -> None:
     """Store a vector for each of these records that has none, and make every index in memory read its wall again."""
-    writes.check_fingerprint(connection, fingerprint)
+    writes.check_embedder(connection, fingerprint, rules.length_of(rows))
     connection.executemany(
         "UPDATE indexed SET vector = ? WHERE vector IS NULL AND number = ?"
         " AND wall = (SELECT id FROM walls WHERE tenant = ? AND user = ?)"

@@ -21,6 +21,7 @@ from memorist.records.filters import Filter
 from memorist.records.record import Action, Change, Kind, Record
 from memorist.records.scope import Reach, Wall
 from memorist.records.times import Clock, now, to_micros
+from memorist.stores import rules
 from memorist.stores.audit import AuditLog
 from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Wanted, Write
 from memorist.stores.keys import Key, read_key
@@ -132,7 +133,7 @@ class SQLiteStore(Store):
     async def write(self, wall: Wall, writes_: Sequence[Write], *, act: Act | None = None) -> list[bool]:
         def work(connection: apsw.Connection) -> list[bool]:
             if any(isinstance(each, Put) and each.vector is not None for each in writes_):
-                writes.check_fingerprint(connection, self._bound)
+                writes.check_embedder(connection, self._bound, rules.length_of(writes_))
             wall_id = writes.find_wall(connection, wall, create=any(isinstance(each, Put) for each in writes_))
             writes.check_alone(connection, wall_id, writes_, self._clock())
             moment, done, counts, dropped = self._clock(), list[bool](), Counts(), writes.Dropped()
@@ -382,6 +383,11 @@ class SQLiteStore(Store):
         query = "SELECT value FROM meta WHERE name = 'fingerprint'"
         return await self._read(lambda connection: connection.execute(query).get, brief=True)
 
+    async def dimensions(self) -> int | None:
+        query = "SELECT value FROM meta WHERE name = 'dimensions'"
+        found = await self._read(lambda connection: connection.execute(query).get)
+        return None if found is None else int(found)
+
     async def bind(self, fingerprint: str, dimensions: int) -> None:
         if self._bound == fingerprint:
             return
@@ -389,7 +395,7 @@ class SQLiteStore(Store):
         def work(connection: apsw.Connection) -> None:
             connection.execute("INSERT OR IGNORE INTO meta VALUES ('fingerprint', ?)", (fingerprint,))
             connection.execute("INSERT OR IGNORE INTO meta VALUES ('dimensions', ?)", (str(dimensions),))
-            writes.check_fingerprint(connection, fingerprint)
+            writes.check_embedder(connection, fingerprint, dimensions)
 
         await self._write(work)
         self._bound = fingerprint

@@ -40,9 +40,10 @@ def find_wall(connection: apsw.Connection, wall: Wall, *, create: bool = False) 
     return found  # type: ignore[no-any-return]
 
 
-def check_fingerprint(connection: apsw.Connection, fingerprint: str | None) -> None:
+def check_embedder(connection: apsw.Connection, fingerprint: str | None, dimensions: int | None) -> None:
     """Refuse vectors of another embedder: another process may have reindexed the store."""
-    rules.check_fingerprint(connection.execute("SELECT value FROM meta WHERE name = 'fingerprint'").get, fingerprint)
+    noted = connection.execute("SELECT name, value FROM meta WHERE name IN ('fingerprint', 'dimensions')")
+    rules.check_embedder(dict(noted), fingerprint, dimensions)
 
 
 class Dropped(dict[int | None, Counter[str]]):

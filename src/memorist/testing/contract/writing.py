@@ -328,6 +328,7 @@ class WritingContract(Contract):
         with pytest.raises(EmbedderMismatchError, match="another-v1"):
             await store.bind("another-v1", DIMENSIONS)
         assert await store.fingerprint() == FINGERPRINT
+        assert await store.dimensions() in (None, DIMENSIONS)
 
     @scenario
     async def test_a_closed_store_says_so(self, store: Store) -> None:
