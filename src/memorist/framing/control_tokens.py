@@ -134,9 +134,16 @@ def _decoded(escape: re.Match[str]) -> str:
 
 _ROLES = "system|sys|user|assistant|human|developer|tools?|functions?|chatbot|ipython|observation"
 _ALONE = rf"{_ROLES}|bot|inst|instructions?|bos|eos|eot|eom|sop|eop|pad|unk|cls|sep|mask|think"
+_AGENTS = (
+    r"(?:local)?command(?:name|message|args|contents|stdout|stderr|caveat)|bash(?:input|stdout|stderr)|claudemd"
+    r"|(?:userpromptsubmit|session(?:start|end)|(?:pre|post)tooluse|precompact|(?:subagent)?stop|notification)hook"
+    r"|tasknotifications?|teammatemessage|persistedoutput|ideselection|ideopenedfile|permissionsinstructions"
+    r"|hookcontext|environment(?:details|context)|editorcontext|userrequest|ephemeralmessage"
+)
+"""The tags in which coding agents tell their models what is not the user's word, without what joins their words."""
 _IN_SQUARES = regex(rf"(?:{_ALONE}|[gs]mask|args|callid|img|imgbreak|imgend|prefix|suffix|middle)\Z")
 _IN_TAGS = regex(
-    rf"(?:{_ALONE}|s|eo[dhacnr]|pre|suf|mid|thinking|invoke|parameter|memory(?:[0-9a-f]{{6}})?|antml\w*|role|ai|用户)\Z"
+    rf"(?:{_ALONE}|s|eo[dhacnr]|pre|suf|mid|thinking|invoke|parameter|memory(?:[0-9a-f]{{6}})?|antml\w*|role|ai|用户|{_AGENTS})\Z"
 )
 _TELLING = (
     rf"{_ROLES}|inst|instructions?|turn|im|fim|bos|eos|eot|eom|sop|eop|memory|tokens?|reserved|unused|special|extra"
@@ -164,7 +171,7 @@ _INNER = regex(r"\w(?:.*\w)?", re.DOTALL)
 
 _ROUNDS = 8
 """A text in which breaking tokens forms new ones more often than this loses all its brackets."""
-_SUSPECT = regex("[<\\[\\]&\\\\%#`]|[^\x00-\x7f]")
+_SUSPECT = regex("[<\\[\\]&\\\\%#`]|[^\x00-\x7f]|(?:human|assistant)\\s{0,9}:", re.IGNORECASE)
 _BRACKET = regex(rf"(?P<open>[<«\[]{_GAP}*)|[>»\]]{_GAP}*")
 _BETWEEN = rf"[\s{_GAP}\\]{{0,40}}"
 _TOKEN = regex(
@@ -176,6 +183,9 @@ _TAG = regex(
     rf"(?P<rest>[^<>«»]{{0,400}})(?P<close>[>»]{_GAP}*)?"
 )
 _HEADING = regex(rf"(?P<open>#(?:{_BETWEEN}#){{1,8}}+{_BETWEEN})(?P<name>[\w\s{_GAP}]{{1,40}}?){_BETWEEN}:")
+_AFTER_BLANK = regex(r"(?:\n|\\n)\s*(?:\n|\\n)[^\S\n]*")
+_SPEAKER = regex(rf"[\s{_GAP}]*(?P<name>human|assistant)[\s{_GAP}]*(?P<colon>:)")
+"""A speaker after an empty line, with which some models were told whose turn it is."""
 _MINIMAX = regex(  # ]~b]  ]~!b[  ]!p~[  ]<]minimax[>[  [e~[
     r"[][]G*(?:~G*(?:!G*)?(?P<b>b)|!G*(?P<p>[pd])G*~|<G*\]G*(?P<name>\w[\wG]{0,300})\[G*>|(?P<e>e)G*~)G*[][]".replace(
         "G", _GAP
@@ -206,6 +216,10 @@ def _by_grammar(text: str, view: str) -> Iterator[tuple[Span, list[Change]]]:
     for found in _HEADING.finditer(view):
         if _HEADINGS.match(_key(found["name"])):
             yield found.span(), [(*found.span("open"), "")]
+    for blank in _AFTER_BLANK.finditer(text):
+        if found := _SPEAKER.match(view, blank.end()):
+            start = found.start("name")
+            yield (start, found.end()), [(start, start, "("), (*found.span("colon"), ")")]
     for found in _MINIMAX.finditer(view):
         yield found.span(), [(*found.span(), f"({found[found.lastgroup or 0]})")]
 
