@@ -91,13 +91,19 @@ class Settings:
 
     @classmethod
     def load(
-        cls, env: Mapping[str, str] | None = None, file: Path | None = None, *, key_from: str | None = None
+        cls,
+        env: Mapping[str, str] | None = None,
+        file: Path | None = None,
+        *,
+        url: str | os.PathLike[str] | None = None,
+        key_from: str | None = None,
     ) -> Settings:
         """Return the settings from the environment; a TOML file supplies those that the environment does not set.
 
         Args:
             env: the variables; by default those of this process.
             file: holds any of `NAMES`; by default none is read. The command reads `config_file()`.
+            url: the store, in the place of theirs. Without any, it is in the home folder, which there may be none of.
             key_from: the value that will take the place of theirs.
 
         Raises:
@@ -117,6 +123,8 @@ class Settings:
             fields.setdefault("embedder", model)
         if "db" in fields:
             fields["url"] = fields.pop("db")
+        if url is not None:
+            fields["url"] = _expanded(url)
         return cls(**fields)
 
     def with_given(

@@ -109,7 +109,7 @@ class Memory(Verbs):
         """
         from memorist.engine.local import LocalEngine
 
-        settings = (settings or Settings.load(key_from=key_from)).with_given(
+        settings = (settings or Settings.load(url=url, key_from=key_from)).with_given(
             url, embedder, index, keep_traces, key_from, confirm
         )
         return cls(LocalEngine(settings), Call(Scope(tenant, user, agent, session), PYTHON))

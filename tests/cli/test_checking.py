@@ -77,6 +77,16 @@ def test_doctor_makes_no_file(memorist: Command, db: Path) -> None:
     assert not db.exists()
 
 
+def test_doctor_tells_a_mistyped_path(memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path, told in ((tmp_path / "memroist.db", "is not there yet"), (tmp_path / "no" / "m.db", "does not exist")):
+        result = memorist("--db", str(path), "doctor", "--json")
+        assert result.code == 1
+        assert told in checks(result)["database"]["found"]
+        assert not path.exists()
+    monkeypatch.setenv("MEMORIST_DB", str(tmp_path / "no" / "m.db"))
+    assert not checks(memorist("doctor", "--json"))["database"]["well"]
+
+
 def test_doctor_finds_a_damaged_file_and_says_how_to_mend_it(memorist: Command, db: Path) -> None:
     memorist("remember", "a text " * 2000)
     pages = bytearray(db.read_bytes())

@@ -1,5 +1,6 @@
 """load, export, backup, reindex: between files and the memory."""
 
+import errno
 import json
 import os
 import re
@@ -41,6 +42,43 @@ def test_a_chat_without_users_goes_to_the_one_named(memorist: Command, tmp_path:
     (tmp_path / "plain.jsonl").write_text('{"text": "Hi"}\n', encoding="utf-8")
     memorist("load", tmp_path / "plain.jsonl", "--user", "carol")
     assert memorist("count", "--user", "carol", "--json").out == "1\n"
+
+
+def test_a_chat_goes_to_the_user_of_the_environment_and_an_export_stays_whose_it_is(
+    memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plain.jsonl").write_text('{"text": "Hi"}\n', encoding="utf-8")
+    memorist("remember", "closes at six", "--id", "r")
+    memorist("export", tmp_path / "all.jsonl")
+    memorist("forget", "r")
+    monkeypatch.setenv("MEMORIST_USER", "carol")
+    memorist("load", tmp_path / "plain.jsonl")
+    memorist("load", tmp_path / "all.jsonl")
+    found = memorist("users", "--json").json
+    assert {each["user"]: each["records"] for each in found} == {None: 1, "carol": 1}
+
+
+def test_a_full_disk_leaves_no_export_and_says_so(
+    memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memorist("remember", "Tea")
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("memorist.system.writing.sync", full)
+    result = memorist("export", tmp_path / "all.jsonl")
+    assert result.code == 1
+    assert "no space left for" in result.err
+    assert not list(tmp_path.glob("*all.jsonl*"))
+
+
+def test_a_backup_into_a_folder_that_is_not_there_makes_no_file(memorist: Command, tmp_path: Path) -> None:
+    memorist("remember", "Tea")
+    result = memorist("backup", f"{tmp_path}/bk/")
+    assert result.code != 0
+    assert "there is no folder" in result.err
+    assert not (tmp_path / "bk").exists()
 
 
 def test_the_standard_input_can_be_loaded(memorist: Command) -> None:

@@ -41,6 +41,12 @@ def ask(db: Path) -> Callable[..., str]:
     return asked
 
 
+def test_what_cannot_be_seen_is_shown_before_it_is_kept(memorist: Command, ask: Callable[..., str]) -> None:
+    ask("Likes tea\u200b\U000e0041\u2066 and \u2764\ufe0f\nby \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645")
+    listed = " ".join(memorist("inbox", "--user", "tom").out.split())
+    assert "Likes tea<U+200B><U+E0041><U+2066> and \u2764\ufe0f by \u0645\u06cc\u200c\u062e" in listed
+
+
 def test_without_a_terminal_it_lists_and_scripts_decide(memorist: Command, ask: Callable[..., str]) -> None:
     assert memorist("inbox", "--user", "tom").code == 1  # there is no database yet
     tea, milk, red = ask("Likes tea"), ask("Likes milk"), ask(HOSTILE)
@@ -76,7 +82,7 @@ def test_several_records_are_shown_each_by_itself(memorist: Command, db: Path) -
     asyncio.run(ask_for("tom", "Likes tea", topic, path=db))
     listed = [line.strip() for line in memorist("inbox", "--user", "tom").out.splitlines()]
     assert "remember 2 records" in listed[1] and listed[1].endswith("1. note")
-    assert listed[2:6] == ["Likes tea", "2. topic user.editor", "vim\ufffd", 'metadata: {"since": 1999}']
+    assert listed[2:6] == ["Likes tea", "2. topic user.editor", "vim<U+202E>", 'metadata: {"since": 1999}']
 
 
 def test_without_a_user_it_says_for_whom_something_waits(memorist: Command, db: Path) -> None:

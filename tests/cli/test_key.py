@@ -16,7 +16,7 @@ def test_a_new_key_is_printed_or_put_in_a_file_of_its_own(memorist: Command, tmp
     before = read_key(f"file:{file}").reveal()
     assert memorist("key", "new", file).code == 2
     assert read_key(f"file:{file}").reveal() == before
-    assert "cannot be made" in memorist("key", "new", tmp_path / "no" / "folder").err
+    assert "cannot be written" in memorist("key", "new", tmp_path / "no" / "folder").err
 
 
 def test_only_a_file_that_is_there_gets_another_key(memorist: Command, db: Path, tmp_path: Path) -> None:

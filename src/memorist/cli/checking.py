@@ -19,6 +19,8 @@ from memorist.records.record import Kind
 from memorist.records.times import iso
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memorist.config import Settings
     from memorist.memory import Memory
     from memorist.stores.base import Order
@@ -100,6 +102,7 @@ async def doctor(context: click.Context, json: AsJson = False) -> None:
     import apsw
 
     from memorist import __version__
+    from memorist.config import Settings
     from memorist.stores import file_of
 
     versions = f"Memorist {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
@@ -113,7 +116,7 @@ async def doctor(context: click.Context, json: AsJson = False) -> None:
         checks += _disk(settings.url)
         file = file_of(settings.url)
         if file is not None and not file.exists():
-            checks.append(Finding("database", True, "not there yet; the first write makes it"))
+            checks.append(_missing(file, named=context.obj.db is not None, default=settings.url == Settings().url))
         else:
             checks += await _store(context)
             checks += await _vectors(settings, context.obj.tenant)
@@ -126,6 +129,14 @@ async def doctor(context: click.Context, json: AsJson = False) -> None:
         print_table(("Finding", "", "Found"), rows)
     if not all(check.well for check in checks):
         raise fail("something is broken; see above")
+
+
+def _missing(file: "Path", *, named: bool, default: bool) -> Finding:
+    """Return what to say of a file that is not there; one that was named on the command line may be mistyped."""
+    if not file.parent.exists() and not default:
+        return Finding("database", False, f"the folder {file.parent} does not exist", "check the path, or make it")
+    told = f"{file} is not there yet; the first write makes it"
+    return Finding("database", not named, told, "check the path; if it is right, there is nothing to mend")
 
 
 def _disk(url: str) -> Iterator[Finding]:

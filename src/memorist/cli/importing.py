@@ -1,5 +1,6 @@
 """Files brought in: import, of other programs' data, shown and confirmed; load, of one's own exports and chats."""
 
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -87,7 +88,9 @@ def import_(
 def load(
     context: click.Context,
     file: Annotated[str, Argument(metavar="PATH", help="The file; - reads the standard input.")],
-    user: Annotated[str | None, Option("--user", "-u", help="The user of the lines that name none.")] = None,
+    user: Annotated[
+        str | None, Option("--user", "-u", help="The user of the lines that name none; of a chat's, MEMORIST_USER too.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Load a chat, or what `memorist export` wrote. The format is recognised.
@@ -101,10 +104,13 @@ def load(
     export, and files of others, are read by `memorist import`.
     """
     from memorist.imports import Options, Source
+    from memorist.imports.readers.own import holds_export
 
     if file != "-" and expanded(file).is_dir():
         raise InvalidInputError(f"cannot read {file}: it is a folder; memorist import reads folders")
     with Source(file) as source:
+        if user is None and not any(map(holds_export, source.parts)):  # an export says whose each record is
+            user = os.environ.get("MEMORIST_USER") or None
         report = _Loading(context, user, "memorist", json, trusted=True).store(source, Options())
     if json:
         print_json(report)

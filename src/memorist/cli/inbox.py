@@ -12,7 +12,7 @@ import click
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
 from memorist.cli.running import first_of, opened, tell_of_others, text_or_stdin, users_of
-from memorist.cli.showing import clean, counted, print_json, print_table
+from memorist.cli.showing import clean, counted, print_json, print_table, revealed
 from memorist.errors import MemoristError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _about(proposal: "Proposal") -> str:
     """Return what is asked, by whom and when."""
     what = f"{proposal.verb} {counted(len(proposal.parts), 'record') if proposal.parts else _made(proposal)}".rstrip()
     parts = (what, proposal.door, proposal.scope.agent, f"{proposal.at:%Y-%m-%d %H:%M}")
-    return clean(" · ".join(part for part in parts if part))
+    return revealed(" · ".join(part for part in parts if part))
 
 
 def _made(proposal: "Proposal") -> str:
@@ -143,7 +143,7 @@ async def _told(memory: "Memory", proposal: "Proposal") -> str:
     texts = "\n".join(parts) or proposal.content
     now = "".join(f"\n  now: {each.content}" for each in found)
     begun = f"\n  {_BEGUN}" if proposal.state == "keeping" else ""
-    return clean(f"{texts}{_beside(proposal.details)}{now}{begun}")
+    return revealed(f"{texts}{_beside(proposal.details)}{now}{begun}")
 
 
 def _beside(details: Mapping[str, Any]) -> str:

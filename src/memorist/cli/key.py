@@ -8,7 +8,7 @@ import click
 
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.running import check_exists
-from memorist.errors import InvalidInputError, StoreUnavailableError
+from memorist.errors import InvalidInputError
 from memorist.system.writing import new_file
 
 _PLAIN = "none"
@@ -29,11 +29,8 @@ async def new(
     if file is None:
         click.echo(new_key())
         return
-    try:
-        with new_file(file) as target:
-            target.write(f"{new_key()}\n".encode())
-    except OSError as error:
-        raise StoreUnavailableError(f"the key's file {file} cannot be made: {error.strerror or error}") from error
+    with new_file(file) as target:
+        target.write(f"{new_key()}\n".encode())
     click.echo(f"Use it with: MEMORIST_KEY_FROM=file:{file.absolute()}")
 
 

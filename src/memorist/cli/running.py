@@ -51,13 +51,20 @@ class Options:
         """The file of settings; one that nothing names may not exist."""
         from memorist.system.places import config_file, existing
 
-        return config_file() if self.config is None else existing(self.config, "--config")
+        if self.config is not None:
+            return existing(self.config, "--config")
+        try:
+            return config_file()
+        except InvalidInputError:
+            if self.db is None or os.environ.get("MEMORIST_CONFIG"):
+                raise
+            return Path(os.devnull)  # there is no home folder that could have one, and none is needed
 
     def settings(self) -> "Settings":
         """Return the settings: these options, then the environment, then the file, then the defaults."""
         from memorist.config import Settings
 
-        return Settings.load(file=self.file).with_given(url=self.db, embedder=self.embedder)
+        return Settings.load(file=self.file, url=self.db).with_given(embedder=self.embedder)
 
 
 @asynccontextmanager

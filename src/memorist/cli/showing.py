@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from memorist.records.scope import is_hidden
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -208,6 +210,14 @@ def _marked(text: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
 def clean(text: str) -> str:
     """Return `text` without control characters of a terminal, and what has it show a text in another order."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def revealed(text: str) -> str:
+    """Return `text` as `clean` does, with a sign such as ``<U+200B>`` for each character that cannot be seen."""
+    shown = (
+        f"<U+{ord(each):04X}>" if each not in "\t\r\n" and is_hidden(text, at) else each for at, each in enumerate(text)
+    )
+    return clean("".join(shown))
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -250,6 +250,11 @@ def unknown_arguments(verb: str, given: Iterable[str], known: Collection[str]) -
             continue
         from difflib import get_close_matches  # imported here, because most calls have no wrong name
 
+        if (whose := _SYNONYMS.get(name, name)) in ("tenant", "user", "agent", "session") and whose not in known:
+            raise UnknownArgumentError(
+                f"{verb} takes no argument {shown(name)}; whose memory it is about is said once: "
+                f"memory.scoped({whose}=…), or ?{whose}=… in the address of a request"
+            )
         near = [_SYNONYMS[name]] if _SYNONYMS.get(name) in known else get_close_matches(str(name), list(known), 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
         raise UnknownArgumentError(f"{verb} takes no argument {shown(name)}; {hint}")

@@ -167,7 +167,7 @@ def _composed(label: str, name: str) -> str:
     """Return a name in NFC, or refuse it for a character that cannot be seen."""
     composed = unicodedata.normalize("NFC", name)
     for position, character in enumerate(composed):
-        if _is_hidden(composed, position):
+        if is_hidden(composed, position):
             what = "a lone surrogate" if "\ud800" <= character <= "\udfff" else "a control or invisible character"
             raise InvalidInputError(f"{label} must not hold U+{ord(character):04X}, {what}")
     return composed
@@ -183,8 +183,8 @@ _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _NON_JOINER, _JOINER, _EMOJI_STYLE = "\u200c", "\u200d", "\ufe0f"
 
 
-def _is_hidden(name: str, position: int) -> bool:
-    """Whether the character at `position` cannot be seen, and is not one of the few that a script or an emoji needs."""
+def is_hidden(name: str, position: int) -> bool:
+    """Return whether the character at `position` cannot be seen, and no script or emoji needs it there."""
     character = name[position]
     if ord(character) not in _HIDDEN and unicodedata.category(character) not in _HIDDEN_CATEGORIES:
         return False

@@ -1,5 +1,6 @@
 """Dated backups in one folder: the name of the next one, and which are removed after it."""
 
+import os
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -23,6 +24,8 @@ def placed(target: Any, keep: int | None, now: datetime) -> Any:
         folder = Path(target).expanduser().absolute()
         if folder.is_dir():
             return folder / f"memorist-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}.db"
+    if isinstance(target, str) and target.endswith(("/", os.sep)):
+        raise InvalidInputError(f"there is no folder {target}; make it, or name a file")
     if keep is not None:
         raise InvalidInputError(f"keep needs a folder that exists, not {shown(target)}")
     return target

@@ -1,12 +1,13 @@
 """Writing files in one step: whoever reads sees all of the new content or none of it."""
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from memorist.errors import path_taken
+from memorist.errors import StoreFullError, StoreUnavailableError, path_taken
 from memorist.system.places import expanded
 from memorist.system.platforms import replace, sync, sync_folder
 
@@ -31,6 +32,8 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Raises:
         InvalidInputError: there is something already.
+        StoreFullError: no space is left; nothing is there.
+        StoreUnavailableError: it cannot be written.
     """
     if os.path.lexists(target := expanded(path)):
         raise path_taken(target)
@@ -39,6 +42,12 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield stream
     except FileExistsError as error:
         raise path_taken(target) from error
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreFullError(
+                f"no space left for {target}; there is nothing of it; free some, then repeat"
+            ) from error
+        raise StoreUnavailableError(f"{target} cannot be written: {error.strerror or error}") from error
 
 
 def linked(part: Path, target: Path) -> bool:

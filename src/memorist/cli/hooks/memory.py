@@ -37,7 +37,7 @@ def opened(caller: Caller, *, embeds: bool) -> Iterator[Ask]:
 
 
 async def _open(caller: Caller, *, server: bool = True, embeds: bool = True, brief: bool = False) -> Memory:
-    settings = Settings.load(file=config_file()).with_given(url=caller.db)
+    settings = Settings.load(file=config_file(), url=caller.db)
     if settings.secrets == "refuse":  # nobody could put right what is refused here
         settings = replace(settings, secrets="mask")
     scope: dict[str, Any] = {"tenant": caller.tenant, "user": caller.user, "agent": caller.project}
