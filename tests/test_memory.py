@@ -767,3 +767,9 @@ async def test_state_is_listed_and_counted_only_by_name_and_exported_and_forgott
 async def test_a_wrong_label_is_refused_where_nothing_is_stored_too(alice: Memory, verb: str) -> None:
     with pytest.raises(InvalidInputError, match="session must not be blank"):
         await getattr(alice, verb)(session="")
+
+
+def test_another_event_loop_than_asyncios_is_told_what_to_do(tmp_path: Path) -> None:
+    opening = Memory.open(tmp_path / "m.db", embedder=HashEmbedder()).__aenter__()
+    with pytest.raises(InvalidInputError, match=r"runs on asyncio.*memorist\.sync"):
+        opening.send(None)  # as any loop drives a coroutine

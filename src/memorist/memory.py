@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memorist.config import Settings
-from memorist.errors import UnknownArgumentError
+from memorist.errors import InvalidInputError, UnknownArgumentError
 from memorist.operations.arguments import handle
 from memorist.operations.calls import Call
 from memorist.records.origins import PYTHON, Door
@@ -146,6 +146,7 @@ class Memory(Verbs):
         return cls(RemoteEngine(url, token, timeout), Call(Scope(tenant, user, agent, session), PYTHON))
 
     async def __aenter__(self) -> Self:
+        _check_loop()
         self._call = self._call.at(await self._engine.open(self._call))
         return self
 
@@ -237,3 +238,16 @@ class Memory(Verbs):
     def tools(self) -> "Tools":
         """Tool calls that worked, guidelines and statistics."""
         return kinds.Tools(self)
+
+
+def _check_loop() -> None:
+    """Raise InvalidInputError on the event loop of another library than asyncio."""
+    import asyncio  # which `import memorist` does not load
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError as error:
+        raise InvalidInputError(
+            "a memory runs on asyncio; on another event loop, as trio's, open `memorist.sync.Memory` and call it in a "
+            "thread, as trio.to_thread.run_sync does"
+        ) from error

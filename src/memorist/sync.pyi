@@ -247,9 +247,10 @@ class Admin(Twin):
 class Conversation(Twin):
     """The messages of one session, in exactly the order in which they were appended.
 
-    An id given by the caller is unique in the session: a message whose id is there already is not
-    appended again. If a message happened before the last one, its record gets a time just after the last record's,
-    so that records keep this order; the message itself keeps the time it was given.
+    An id given by the caller is unique among what a role says in the session: a message whose id is there already is
+    not appended again; where it says something else, it is revised, and its history keeps what it said before. If a
+    message happened before the last one, its record gets a time just after the last record's, so that records keep
+    this order; the message itself keeps the time it was given.
 
     ```python
     talk = memory.conversation("monday")
@@ -292,7 +293,7 @@ class Conversation(Twin):
             allow_duplicates: add a message again whose id the conversation has already.
 
         Returns:
-            For each message given, the one stored: where the id was there before, the old one.
+            For each message given, the one stored: where the id was there before, that one, as it is now.
 
         Raises:
             InvalidInputError: a field is missing, unknown or wrong.
@@ -702,7 +703,7 @@ class Memory(Twin):
             token: the id of the token that the caller brought, for the audit log.
 
         Raises:
-            InvalidInputError: `door` is not a text that can be stored.
+            InvalidInputError: `door` is not a text.
         """
 
     @property

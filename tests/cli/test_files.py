@@ -4,6 +4,8 @@ import errno
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -228,3 +230,19 @@ def test_programs_are_told_in_json_what_came_of_it(memorist: Command, tmp_path: 
     assert memorist("reindex", "--json").json == {"reindexed": 1}
     topic = memorist("topics", "set", "user.language", "Elixir", "--json").json
     assert memorist("topics", "get", "user.language", "--json").json == topic
+
+
+@pytest.mark.posix
+def test_a_database_that_is_named_needs_no_home_folder(tmp_path: Path) -> None:
+    code = (
+        "import pwd, sys\n"
+        "def gone(*_): raise KeyError('no entry')\n"
+        "pwd.getpwuid = pwd.getpwnam = gone\n"
+        "from memorist.cli import main\n"
+        "sys.argv = ['memorist', '--db', sys.argv[1], *sys.argv[2:]]\nmain()"
+    )
+    for words in (["remember", "Tea"], ["recall", "Tea"]):
+        line = [sys.executable, "-c", code, str(tmp_path / "m.db"), *words]
+        done = subprocess.run(line, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert "Tea" in done.stdout

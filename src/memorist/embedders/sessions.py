@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memorist.errors import EmbedderError
+from memorist.errors import EmbedderError, InvalidInputError
 from memorist.system.places import folder
 
 if TYPE_CHECKING:
@@ -53,13 +53,15 @@ def open_session(weights: Path, digest: str, *, brief: bool = False) -> onnxrunt
     without_telemetry()
     import onnxruntime
 
-    kept = cache_folder() / f"{digest[:32]}-{onnxruntime.__version__}-{platform.machine()}"
-    if kept.is_dir():
+    kept = None
+    with suppress(InvalidInputError):  # there is no home folder, and the copy is not needed
+        kept = cache_folder() / f"{digest[:32]}-{onnxruntime.__version__}-{platform.machine()}"
+    if kept is not None and kept.is_dir():
         try:
             return _session(kept / _MODEL, optimised=True, brief=brief)
         except Exception:  # the library's own errors share no narrower base
             _remove(kept)
-    if weights.stat().st_size <= _LARGEST:
+    if kept is not None and weights.stat().st_size <= _LARGEST:
         with suppress(Exception):  # likewise: the copy is not needed
             return _keeping(weights, kept)
     try:

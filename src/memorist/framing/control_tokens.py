@@ -217,9 +217,9 @@ def _by_grammar(text: str, view: str) -> Iterator[tuple[Span, list[Change]]]:
         if _HEADINGS.match(_key(found["name"])):
             yield found.span(), [(*found.span("open"), "")]
     for blank in _AFTER_BLANK.finditer(text):
-        if found := _SPEAKER.match(view, blank.end()):
-            start = found.start("name")
-            yield (start, found.end()), [(start, start, "("), (*found.span("colon"), ")")]
+        if speaker := _SPEAKER.match(view, blank.end()):
+            start = speaker.start("name")
+            yield (start, speaker.end()), [(start, start, "("), (*speaker.span("colon"), ")")]
     for found in _MINIMAX.finditer(view):
         yield found.span(), [(*found.span(), f"({found[found.lastgroup or 0]})")]
 

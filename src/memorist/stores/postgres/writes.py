@@ -56,7 +56,8 @@ async def carry_out(
             condition, values = sql_of(Filter(derived_from=ids, superseded=True), clock())
             query = f"SELECT id FROM {schema}.records WHERE {BEHIND} AND {condition}"
             drawn[call] = [id for (id,) in await fetched(connection, query, (*name_of(call.wall), *values))]
-    noted_of_vectors, outcomes, several = dict(await stored.fetchall()), list[Outcome](), len(calls) > 1
+    of_vectors: dict[str, str] = dict(await stored.fetchall())
+    outcomes, several = list[Outcome](), len(calls) > 1
     noted: list[tuple[Act | None, Wall, Counts]] = []
     for call in calls:
         batch = batches.get(call.wall)
@@ -67,7 +68,7 @@ async def carry_out(
         try:
             rules.check_alone(call.writes, drawn.get(call, ()))
             if any(isinstance(each, Put) and each.vector is not None for each in call.writes):
-                rules.check_embedder(noted_of_vectors, fingerprint, rules.length_of(call.writes))
+                rules.check_embedder(of_vectors, fingerprint, rules.length_of(call.writes))
             outcomes.append(
                 [attempt.put(each) if isinstance(each, Put) else attempt.remove(each) for each in call.writes]
             )
