@@ -36,7 +36,7 @@ def dated(text: str, said: datetime) -> str:
     parts, end, told = [], 0, set[str]()
     for phrase in phrases(text, said, dates=False):
         grain, shown = phrase.span.grain, noted(phrase)
-        if not phrase.step and grain not in _SHOWN_AT_ONCE:
+        if phrase.lasting or (not phrase.step and grain not in _SHOWN_AT_ONCE):
             continue
         of = _OF_WHAT.match(text, phrase.end)
         if of is not None and plain(of[1]) in language("en").days:

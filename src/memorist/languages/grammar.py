@@ -149,6 +149,7 @@ class Grammar:
         for kind in ("weekday in week", "season of year", "month of year"):
             for step in _STEPS:
                 yield kind, step, "", phrases[kind].get(str(step), ())
+        yield "until now", 0, "", phrases.get("lasting", ())  # before "in two weeks", which looks ahead
         for name, sign in (("ago", -1), ("ahead", 1)):
             yield "counted", sign, "", phrases[name]
         yield "until now", 0, "", phrases["past"]

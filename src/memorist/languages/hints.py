@@ -9,7 +9,7 @@ DIGIT = "0"
 """The hint that stands for any digit."""
 _AROUND = re.compile(r"\(\?<?[=!](?:[^()]|\([^()]*\))*\)")
 _ANY_DIGIT = re.compile(r"\d")
-_TOKEN = re.compile(r"\\.|\[[^]]*\]|.")
+_TOKEN = re.compile(r"\\.|\[[^]]*\]|\{[\d,]*\}|.")
 _NAMED = re.compile(r"^\?(?::|P<\w+>|P=\w+)")
 _LEAST = 3
 """Fewer Latin letters stand in most texts by chance."""

@@ -40,6 +40,7 @@ class Phrase:
         span: the time.
         step: of a phrase that counts from the day it was said, in which direction and how far; None for a date.
         language: whose words it is in.
+        lasting: whether it is a stretch up to the day it was said, as "first time in seven years" tells of one.
     """
 
     start: int
@@ -47,6 +48,7 @@ class Phrase:
     span: Span
     step: int | None
     language: str
+    lasting: bool = False
 
 
 def phrases(
@@ -72,11 +74,13 @@ def phrases(
             def take(
                 match: re.Match[str], of: Grammar = of, rule: Rule = rules[position], code: str = each.code
             ) -> str:
+                start, end = match.span("phrase" if "phrase" in match.re.groupindex else 0)
                 # A date that no calendar has, or before its beginning, points nowhere.
                 with suppress(ValueError, OverflowError):
                     for span in _meant(of, rule, match, now, years, lies):
-                        found.append(Phrase(match.start(), match.end(), span, rule.step, code))
-                return _GONE * len(match[0])
+                        found.append(Phrase(start, end, span, rule.step, code, rule.kind == "until now"))
+                before, after = match.string[match.start() : start], match.string[end : match.end()]
+                return before + _GONE * (end - start) + after
 
             left = rules[position].pattern.sub(take, left)
     return sorted(found, key=lambda phrase: phrase.start)
