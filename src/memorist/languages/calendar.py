@@ -1,8 +1,9 @@
 """The calendar: which stretch of time "last weekend" is, counted from a day."""
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Literal, TypeAlias
 
 Grain: TypeAlias = Literal["hour", "day", "week", "weekend", "month", "season", "year"]
@@ -10,8 +11,8 @@ Grain: TypeAlias = Literal["hour", "day", "week", "weekend", "month", "season", 
 DAY = 86_400.0
 WEEK = 7 * DAY
 """Seconds."""
-_THURSDAY = 3
-"""The weekday on which 1970 began."""
+_SHIFT = 0.1
+"""By how much of a day one may be longer, where the clocks are changed."""
 _NOWRUZ = 226_530
 """The day before the first of year 0 of the Solar Hijri calendar, as an ordinal; right from 1960 to 2040."""
 _UNITS: dict[Grain, tuple[float, float]] = {
@@ -33,17 +34,29 @@ class Span:
         end: the first second after it.
         grain: the unit that it was told in.
         vague: whether its ends are a guess, as those of "two weeks ago" are.
+        zone: whose days it was counted in.
     """
 
     start: float
     end: float
     grain: Grain = "day"
     vague: bool = False
+    zone: tzinfo = UTC
+
+    @property
+    def first(self) -> datetime:
+        """The point in time at which it begins."""
+        return datetime.fromtimestamp(self.start, self.zone)
+
+    @property
+    def ahead_of_utc(self) -> float:
+        """How many seconds its zone is ahead of UTC when it begins."""
+        return (self.first.utcoffset() or timedelta()).total_seconds()
 
     @property
     def middle(self) -> datetime:
         """The point in time in its middle."""
-        return datetime.fromtimestamp((self.start + self.end) / 2, UTC)
+        return datetime.fromtimestamp((self.start + self.end) / 2, self.zone)
 
 
 def bits_of(weekdays: Iterable[int]) -> int:
@@ -53,8 +66,11 @@ def bits_of(weekdays: Iterable[int]) -> int:
 
 def weekdays_of(spans: Iterable[Span]) -> int:
     """Return the days of the week on which stretches of time have their days, as `bits_of` does."""
-    starts = (start for span in spans for start in range(int(span.start), int(span.end), int(DAY)))
-    return bits_of((start // int(DAY) + _THURSDAY) % 7 for start in starts)
+    found = set[int]()
+    for span in spans:
+        count = math.ceil((span.end - span.start) / DAY - _SHIFT)
+        found.update((span.first.weekday() + day) % 7 for day in range(min(count, 7)))
+    return bits_of(found)
 
 
 def counted(now: datetime, count: int, unit: Grain) -> Span:
@@ -69,7 +85,7 @@ def counted(now: datetime, count: int, unit: Grain) -> Span:
         middle = now + timedelta(weeks=count)
     else:
         middle = _months_on(now, count * (12 if unit == "year" else 1))
-    return Span((middle - slack).timestamp(), (middle + slack).timestamp(), unit, vague=unit != "day")
+    return replace(_span(middle - slack, middle + slack, unit), vague=unit != "day")
 
 
 def until_now(now: datetime, count: int, unit: Grain) -> Span:
@@ -110,7 +126,7 @@ def day_of_week(now: datetime, step: int, wanted: int) -> Span:
 
 
 def solar(year: int, month: int, day: int) -> datetime:
-    """Return the midnight of a day of the Solar Hijri calendar.
+    """Return the midnight, in UTC, of a day of the Solar Hijri calendar.
 
     Raises:
         ValueError: it has no such day.
@@ -166,4 +182,4 @@ def _months_on(moment: datetime, count: int) -> datetime:
 
 
 def _span(start: datetime, end: datetime, grain: Grain) -> Span:
-    return Span(start.timestamp(), end.timestamp(), grain)
+    return Span(start.timestamp(), end.timestamp(), grain, zone=start.tzinfo or UTC)

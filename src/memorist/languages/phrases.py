@@ -58,7 +58,7 @@ def phrases(
 
     Args:
         text: in any languages.
-        now: when it was said.
+        now: when it was said; its zone is that of the days.
         years: those to try for a date without a year, one phrase each; by default the year that `lies` tells.
         dates: whether to read dates, not only what counts from `now`.
         lies: where a weekday and a date without a year lie; if either way, there is a phrase for each, but for a month
@@ -136,20 +136,20 @@ def _meant(
         case "date" if rule.unit:
             month, day = map(int, rule.unit.split("-"))
             for year in _years(month, day, now, years, lies):
-                yield calendar.days(datetime(year, month, day, tzinfo=UTC))
+                yield calendar.days(datetime(year, month, day, tzinfo=now.tzinfo))
         case "date":
             for start in _days(of, match, now, years, lies):
-                yield calendar.days(start)
+                yield calendar.days(start.replace(tzinfo=now.tzinfo))
         case "month" | "season" | "month of year" | "season of year":
             is_month = rule.kind.startswith("month")
             month = _month(of, match) if is_month else int(_meaning(of, "season", match))
             told = _year(match) if rule.step is None else now.year + step
             side: Lies = "behind" if lies == "either" else lies
             for year in _years(month, 1, now, years, side, 1 if is_month else 3) if told is None else (told,):
-                start = datetime(year, month, 1, tzinfo=UTC)
+                start = datetime(year, month, 1, tzinfo=now.tzinfo)
                 yield calendar.months(start, 1, "month") if is_month else calendar.months(start, 3, "season")
         case "year":
-            yield calendar.months(datetime(_year(match) or 0, 1, 1, tzinfo=UTC), 12, "year")
+            yield calendar.months(datetime(_year(match) or 0, 1, 1, tzinfo=now.tzinfo), 12, "year")
         case "counted":
             count, unit = _count(of, match)
             yield calendar.counted(now, step * count, unit)
@@ -165,7 +165,7 @@ def _meant(
 
 
 def _days(of: Grammar, match: re.Match[str], now: datetime, years: Sequence[int], lies: Lies) -> Iterator[datetime]:
-    """Yield the midnights of a date, in each of the years that it may be of."""
+    """Yield the midnights of a date, in UTC, in each of the years that it may be of."""
     told = _year(match)
     if told is not None:
         yield _day(of, match, told)
@@ -175,7 +175,11 @@ def _days(of: Grammar, match: re.Match[str], now: datetime, years: Sequence[int]
     else:
         ahead = range(now.year - 622, now.year - 620) if not years else range(min(years) - 622, max(years) - 620)
         found = [_day(of, match, year) for year in ahead]
-        yield from [day for day in found if day.year in years] if years else [day for day in found if day <= now][-1:]
+        yield from (
+            [day for day in found if day.year in years]
+            if years
+            else [day for day in found if day.date() <= now.date()][-1:]
+        )
 
 
 def _day(of: Grammar, match: re.Match[str], year: int) -> datetime:

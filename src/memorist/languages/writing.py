@@ -1,6 +1,6 @@
 """Writes a day, or the time that a phrase points at, in the words of a language."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 from memorist.languages.phrases import Phrase
@@ -20,7 +20,7 @@ def noted(phrase: Phrase) -> str:
 def meant_by(phrase: Phrase) -> str:
     """Return the time that a phrase points at, in its language and as exactly as the phrase says it."""
     span, code = phrase.span, phrase.language
-    first, middle = datetime.fromtimestamp(span.start, UTC), span.middle
+    first, middle = span.first, span.middle
     match span.grain:
         case "year":
             return str(middle.year)
