@@ -2,6 +2,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,10 @@ def _own_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     config = tmp_path_factory.mktemp("config") / "config.toml"
     config.touch()
     os.environ["MEMORIST_CONFIG"] = str(config)
+    # Days are those of a zone; wherever the tests run, it is the same one, also in what clears Memorist's variables.
+    os.environ["TZ"] = os.environ["MEMORIST_ZONE"] = "UTC"
+    if hasattr(time, "tzset"):
+        time.tzset()
 
 
 @pytest.fixture(autouse=True)

@@ -628,7 +628,7 @@ async def test_marks_that_stood_behind_the_terms_get_a_field_of_their_own(path: 
         old = [(entry.number, entry.terms + (" ! ~ @-1" if entry.marks else "")) for entry in before]
         connection.execute("DROP TABLE kept_indexes; DROP TABLE segments; DROP TABLE audit; DROP INDEX records_derived")
         connection.execute("DROP TABLE quotes")
-        for column in ("authors", "door", "derived_from"):
+        for column in ("authors", "door", "derived_from", "happened_offset"):
             connection.execute(f"ALTER TABLE records DROP COLUMN {column}")
         connection.execute("DELETE FROM indexed; INSERT INTO words (words) VALUES ('delete-all')")
         for table in ("indexed", "staged"):

@@ -40,9 +40,9 @@ async def test_a_file_without_origins_opens_and_gets_those_that_its_records_sugg
         connection.execute("DROP TABLE audit")
         connection.execute("DROP TABLE quotes")
         connection.execute("DROP INDEX records_derived")
-        for column in ("authors", "door", "derived_from"):
+        for column in ("authors", "door", "derived_from", "happened_offset"):
             connection.execute(f"ALTER TABLE records DROP COLUMN {column}")
-        connection.execute("UPDATE changes SET before = json_remove(before, '$[21]', '$[20]', '$[19]')")
+        connection.execute("UPDATE changes SET before = json_remove(before, '$[22]', '$[21]', '$[20]', '$[19]')")
         connection.execute("PRAGMA user_version = 4")
     async with Memory.open(path, embedder="hash") as memory:
         alice = memory.scoped(user="alice")

@@ -48,7 +48,6 @@ def test_a_date_in_any_language_with_a_table(value: str) -> None:
 )  # fmt: skip
 def test_a_time_in_any_common_form(value: Any) -> None:
     assert parse_time(value) == MOMENT
-    assert parse_time(value).tzinfo is UTC
 
 
 def test_without_a_time_of_day_it_is_midnight() -> None:
@@ -127,14 +126,14 @@ def test_a_moment_survives_every_form(moment: datetime, zone: timezone) -> None:
 
 
 @pytest.mark.posix
-def test_a_naive_time_is_utc_wherever_this_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_that_names_no_zone_is_sent_as_it_is_wherever_this_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as east:
         east.setenv("TZ", "EAST-13:45")
         time.tzset()
         draft = Draft(content="Likes tea", happened_at=MOMENT.replace(tzinfo=None))
         sent, written = plain(draft)["happened_at"], iso(MOMENT.replace(tzinfo=None))
     time.tzset()
-    assert sent == written == "2023-05-08T13:56:00.000000Z"
+    assert (sent, written) == ("2023-05-08T13:56:00.000000", "2023-05-08T13:56:00.000000Z")
 
 
 @given(MOMENTS, MOMENTS)

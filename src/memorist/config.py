@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +15,7 @@ from memorist.audit.log import MODES, Mode
 from memorist.errors import InvalidInputError, shown
 from memorist.records.origins import TrustRules
 from memorist.records.times import Clock, now, parse_duration
+from memorist.records.zones import ZoneLike, machine_zone, zone_of
 from memorist.secrets.policy import POLICIES, Policy
 from memorist.system.handles import read_text
 from memorist.system.places import default_url, expanded
@@ -47,6 +49,7 @@ class Settings:
     | `trust` | `MEMORIST_TRUST` | trust in authors, as ``import=low,web=medium``; see `memorist.records.origins` |
     | `confirm` | `MEMORIST_CONFIRM` | whether what an agent asks for by its own tools waits for the user's yes |
     | `secrets` | `MEMORIST_SECRETS` | `mask`, `refuse` or `keep` keys and the like in texts; see `memorist.secrets` |
+    | `zone` | `MEMORIST_ZONE` | the zone of times and days, where a call names none; by default this machine's |
     | `keep_traces` | `MEMORIST_KEEP_TRACES` | how long traces of calls are kept, as "7d" or in seconds; 0 keeps none |
     | `audit` | `MEMORIST_AUDIT` | what the store logs from now on: `off`, `changes` or `reads`; None leaves it |
     | `signing_key` | `MEMORIST_SIGNING_KEY` | the key that signs; by default ``signing.key`` beside the settings |
@@ -70,6 +73,7 @@ class Settings:
     trust: TrustRules = field(default_factory=TrustRules)
     confirm: bool = False
     secrets: Policy | None = None
+    zone: ZoneLike | None = None
     keep_traces: str | float = 0
     audit: Mode | None = None
     signing_key: Path | None = None
@@ -86,8 +90,15 @@ class Settings:
         _truth("confirm", self.confirm)
         if self.secrets is not None:
             _policy("secrets", self.secrets)
+        if self.zone is not None:
+            zone_of(self.zone)
         if self.audit is not None:
             _mode("audit", self.audit)
+
+    @property
+    def home(self) -> tzinfo:
+        """The zone of calls that name none: `zone`, or this machine's."""
+        return machine_zone() if self.zone is None else zone_of(self.zone)
 
     @classmethod
     def load(
@@ -135,12 +146,13 @@ class Settings:
         keep_traces: str | float | None = None,
         key_from: str | None = None,
         confirm: bool | None = None,
+        zone: ZoneLike | None = None,
     ) -> Settings:
         """Return these settings with the values given (not None) in place of their own."""
-        given = {"embedder": embedder, "index": index, "keep_traces": keep_traces, "key_from": key_from}
-        given["confirm"] = confirm
+        given: dict[str, Any] = {"embedder": embedder, "index": index, "keep_traces": keep_traces, "key_from": key_from}
+        given |= {"confirm": confirm, "zone": zone}
         given["url"] = None if url is None else _expanded(url)
-        return replace(self, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        return replace(self, **{name: value for name, value in given.items() if value is not None})
 
 
 def from_environment(env: Mapping[str, str]) -> dict[str, Any]:
@@ -277,6 +289,7 @@ NAMES: Mapping[str, Callable[[str, object], Any]] = {
     "trust": _trust,
     "confirm": _truth,
     "secrets": _policy,
+    "zone": _word,
     "keep_traces": _duration,
     "audit": _mode,
     "signing_key": _folder,

@@ -12,6 +12,7 @@ from memorist.operations.arguments import handle
 from memorist.operations.calls import Call
 from memorist.records.origins import PYTHON, Door
 from memorist.records.scope import DEFAULT_TENANT, Scope
+from memorist.records.zones import ZoneLike, zone_of
 from memorist.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Memory(Verbs):
         keep_traces: str | float | None = None,
         key_from: str | None = None,
         confirm: bool | None = None,
+        zone: ZoneLike | None = None,
         settings: Settings | None = None,
     ) -> "Memory":
         """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
@@ -100,6 +102,9 @@ class Memory(Verbs):
                 Without a key the file is plain.
             confirm: whether what an agent asks for by its own tools waits in the inbox, `Admin.inbox`, for the user's
                 yes; by default what MEMORIST_CONFIRM says, else nothing waits.
+            zone: the zone of whoever the memory is about, such as Europe/Lisbon: "yesterday" is a day of it, and so are
+                the days that a context tells; a time that names no zone is one of it. By default what MEMORIST_ZONE
+                says, else this machine's. `scoped` sets it for a user.
             settings: everything else; by default read from the environment.
 
         Raises (on entering):
@@ -110,7 +115,7 @@ class Memory(Verbs):
         from memorist.engine.local import LocalEngine
 
         settings = (settings or Settings.load(url=url, key_from=key_from)).with_given(
-            url, embedder, index, keep_traces, key_from, confirm
+            url, embedder, index, keep_traces, key_from, confirm, zone
         )
         return cls(LocalEngine(settings), Call(Scope(tenant, user, agent, session), PYTHON))
 
@@ -124,6 +129,7 @@ class Memory(Verbs):
         user: str | None = None,
         agent: str | None = None,
         session: str | None = None,
+        zone: ZoneLike | None = None,
         timeout: float = 60.0,
     ) -> "Memory":
         """Return a memory at a server of ``memorist serve``; every verb answers as after `open`.
@@ -135,6 +141,7 @@ class Memory(Verbs):
             user: the second wall, where the token is not bound to a user.
             agent: a label.
             session: a label.
+            zone: as for `open`, an IANA name; by default the server's.
             timeout: seconds to wait for an answer.
 
         Raises (on entering):
@@ -143,7 +150,8 @@ class Memory(Verbs):
         """
         from memorist.engine.remote import RemoteEngine
 
-        return cls(RemoteEngine(url, token, timeout), Call(Scope(tenant, user, agent, session), PYTHON))
+        known = None if zone is None else zone_of(zone)
+        return cls(RemoteEngine(url, token, timeout), Call(Scope(tenant, user, agent, session), PYTHON, zone=known))
 
     async def __aenter__(self) -> Self:
         _check_loop()

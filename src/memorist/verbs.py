@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
@@ -16,6 +17,7 @@ from memorist.records.origins import AuthorLike, Door, TrustRules
 from memorist.records.record import Change, Draft, Fields, Hit, Kind, Order, Page, Record
 from memorist.records.scope import Scope
 from memorist.records.times import Clock, TimeLike
+from memorist.records.zones import ZoneLike, zone_of
 from memorist.secrets import Policy
 from memorist.system.aside import aside
 
@@ -79,6 +81,11 @@ class Verbs:
         return self._engine.clock
 
     @property
+    def zone(self) -> tzinfo:
+        """Whose days are asked for and told, and that of times which name none. See `scoped`."""
+        return self._engine.zone if self._call.zone is None else self._call.zone
+
+    @property
     def trust(self) -> TrustRules:
         """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
         return self._engine.trust
@@ -100,13 +107,24 @@ class Verbs:
         tenant: str | None = None,
         agent: str | None = None,
         session: str | None = None,
+        zone: ZoneLike | None = None,
     ) -> Self:
         """Return the same memory seen from a narrower scope. Costs nothing.
 
+        Args:
+            user: the second wall.
+            tenant: the first wall.
+            agent: a label.
+            session: a label.
+            zone: the user's zone, such as Europe/Lisbon: whose days are asked for and told, and that of times which
+                name none. By default that of this memory.
+
         Raises:
             ScopeError: another user or tenant than the one already set: a scoped memory cannot climb out.
+            InvalidInputError: there is no such zone.
         """
-        return self._at(self.scope.narrowed(tenant=tenant, user=user, agent=agent, session=session))
+        call = self._call.at(self.scope.narrowed(tenant=tenant, user=user, agent=agent, session=session))
+        return type(self)(self._engine, call if zone is None else replace(call, zone=zone_of(zone)))
 
     def unlabelled(self) -> Self:
         """Return the same memory without the labels `agent` and `session`; the walls stay."""

@@ -110,7 +110,7 @@ def test_bad_parts_are_listed_and_the_rest_is_stored(memorist: Command, tmp_path
 def test_what_is_not_known_is_an_error(memorist: Command, tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(bytes(100))
     assert "not of a known format; give --as FORMAT" in memorist("import", tmp_path / "a.bin", "--yes").err
-    assert "there is no zone 'Oslo'" in memorist("import", tmp_path / "a.bin", "--zone", "Oslo").err
+    assert "there is no time zone 'Oslo'" in memorist("import", tmp_path / "a.bin", "--zone", "Oslo").err
     assert memorist("import", tmp_path / "none", "--yes").code == 2
 
 

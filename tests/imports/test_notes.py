@@ -1,6 +1,6 @@
 """Notes: Markdown, Obsidian, tables."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -51,13 +51,13 @@ def test_each_section_of_markdown_is_a_note_with_its_headings(write: Write, tmp_
     assert stay.metadata["tags"] == ["travel", "sea", "hotels/cheap"]
     assert stay.metadata["links"] == ["Alfama", "Map", "photo.png"]
     assert (stay.metadata["aliases"], stay.metadata["title"]) == (["Lisboa", "LX"], "Lisbon")
-    assert stay.happened_at == datetime(2024, 3, 12, tzinfo=UTC)
+    assert stay.happened_at == datetime(2024, 3, 12)
 
 
 def test_a_rule_is_no_front_matter_and_a_day_is_in_the_name(write: Write) -> None:
     [item] = items(write("2024-03-12.md", "---\nWe met Anna: nice\n"))
     assert item.content == "2024-03-12\n\n---\nWe met Anna: nice"
-    assert item.happened_at == datetime(2024, 3, 12, tzinfo=UTC)
+    assert item.happened_at == datetime(2024, 3, 12)
 
 
 def test_a_long_section_is_cut_between_paragraphs(write: Write) -> None:

@@ -73,7 +73,7 @@ async def test_a_mistake_in_any_field_is_mended(browser: Browser, alice: Memory)
     await browser.send(page, "/revise", **typed, author="tool")
     record = await alice.get("r")
     assert record is not None and record.happened_at is not None and record.expires_at is not None
-    assert record.happened_at.isoformat() == "2024-06-01T19:30:00+00:00"
+    assert record.happened_at.isoformat() == "2024-06-02T01:00:00+05:30"
     assert (record.metadata, record.expires_at.year, record.version) == ({"city": "Bergen"}, 2198, 2)
     assert "tool" in record.origin.authors.names
     for wrong in ({"happened_at": "soonish"}, {"metadata": "[1]"}, {"payload": "{"}, {"author": "nobody"}):

@@ -241,7 +241,8 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
             f"DROP TABLE {schema}.audit, {schema}.quotes",
             f"ALTER TABLE {schema}.records DROP COLUMN speaker",
             f"ALTER TABLE {schema}.walls DROP COLUMN entries, DROP COLUMN length",
-            f"ALTER TABLE {schema}.records DROP COLUMN authors, DROP COLUMN door, DROP COLUMN derived_from",
+            f"ALTER TABLE {schema}.records DROP COLUMN authors, DROP COLUMN door, DROP COLUMN derived_from,"
+            " DROP COLUMN happened_offset",
             f"ALTER TABLE {schema}.indexed DROP COLUMN marks",
             f"ALTER TABLE {schema}.staged DROP COLUMN marks",
             # Marks stood behind the terms, and were counted as such.

@@ -296,7 +296,7 @@ async def test_traces_of_an_older_file_still_go_with_what_they_quote(reopen: Ope
         assert len((await alice.admin.traces()).traces) == 2
     with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
         connection.execute(
-            "DROP TABLE quotes; PRAGMA user_version = 6;"
+            "DROP TABLE quotes; ALTER TABLE records DROP COLUMN happened_offset; PRAGMA user_version = 6;"
             f"UPDATE records SET metadata = '{json.dumps({'own': [own.id]})}' WHERE content LIKE 'what%';"
             f"UPDATE records SET metadata = '{json.dumps({'shared': [shared.id]})}' WHERE content = 'mint tea'"
         )

@@ -108,7 +108,8 @@ async def test_the_upgrade_removes_what_an_older_process_left_of_forgotten_recor
             for table in (("indexed",) if database.is_file else ("indexed", "words"))
         ),
     )
-    database.set_version(database.latest - 1)
+    database.run(f"ALTER TABLE {schema}.records DROP COLUMN happened_offset")
+    database.set_version(7)
 
     async with Memory.open(database.url, embedder=HashEmbedder()) as memory:
         alice = memory.scoped(user="alice")

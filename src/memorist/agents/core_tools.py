@@ -60,7 +60,7 @@ class _CoreTools:
     async def search_memories(self, query: str, limit: int = 5) -> list[dict[str, Any]]:
         hits = await self._memory.recall(query, limit=check_most("limit", limit, MOST_RESULTS))
         most = share(len(hits))
-        return [_shown(hit.record, most) | {"score": round(hit.score, 2)} for hit in hits]
+        return [_shown(hit.record.read_in(self._memory.zone), most) | {"score": round(hit.score, 2)} for hit in hits]
 
     async def add_memory(self, content: str, topic: str | None = None) -> dict[str, Any]:
         if topic is not None:

@@ -79,9 +79,17 @@ def options(
             help="A TOML file of settings. By default MEMORIST_CONFIG, else config.toml in your configuration folder.",
         ),
     ] = None,
+    zone: Annotated[
+        str | None,
+        Option(
+            metavar="ZONE",
+            help="The zone of days and of times that name none, such as Europe/Lisbon. "
+            "By default MEMORIST_ZONE, else this machine's.",
+        ),
+    ] = None,
 ) -> None:
     """Long-term memory for LLM agents, on this machine."""
-    context.obj = given = Options(db, DEFAULT_TENANT if tenant is None else tenant, embedder, config)
+    context.obj = given = Options(db, DEFAULT_TENANT if tenant is None else tenant, embedder, config, zone)
     with foreseen():
         found = given.file.is_file()
     if found:

@@ -8,16 +8,16 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from zoneinfo import ZoneInfo
 
 import click
 
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
 from memorist.cli.progress import records_bar, spinner
-from memorist.cli.running import EXIT_BAD_LINES, EXIT_INTERRUPTED, confirm, given, opened, run
+from memorist.cli.running import EXIT_BAD_LINES, EXIT_INTERRUPTED, confirm, foreseen, given, opened, run
 from memorist.cli.showing import clean, counted, print_bad, print_json, print_table
 from memorist.errors import InvalidInputError
+from memorist.records.zones import zone_of
 from memorist.system.places import expanded
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def import_(
     me: Annotated[str | None, Option(metavar="NAME", help="Which speaker you are.")] = None,
     zone: Annotated[
         str | None,
-        Option(metavar="ZONE", help="The zone of times that name none: Europe/Oslo. By default this machine's."),
+        Option(metavar="ZONE", help="The zone of times that name none: Europe/Oslo. By default the memory's."),
     ] = None,
     follow_links: Annotated[bool, Option(help="Read also what links in a folder lead to outside of it.")] = False,
     embed: Annotated[
@@ -66,11 +66,8 @@ def import_(
     from memorist.imports import Options, Source
 
     columns = given(text=text, time=when, speaker=speaker, conversation=session, id=id)
-    try:
-        known = None if zone is None else ZoneInfo(zone)
-    except (LookupError, ValueError, OSError) as error:
-        told = f"there is no zone {zone!r}; write one such as Europe/Oslo"
-        raise click.BadParameter(told, param_hint="--zone") from error
+    with foreseen():
+        known = context.obj.home if zone is None else zone_of(zone)
     options, loading = Options(me=me, zone=known, columns=columns), _Loading(context, user, format, json, embed)
     reports = []
     for path in paths:
@@ -210,7 +207,7 @@ def _looked(source: "Source", format: str | None, options: "Options") -> "tuple[
 
 def _show(name: str, found: "Survey", options: "Options") -> None:
     """Show what a source holds, and how it will be read, before anything is stored."""
-    told = ", ".join(filter(None, (found.counts(), found.days())))
+    told = ", ".join(filter(None, (found.counts(), found.days(options.zone))))
     click.echo(f"{clean(name)} ({', '.join(found.titles)}): {told}")
     used = [f"{what} from {clean(column)}" for column, what in found.columns.items() if what != "metadata"]
     if found.columns:
@@ -221,7 +218,7 @@ def _show(name: str, found: "Survey", options: "Options") -> None:
     elif found.untimed and found.messages + found.notes > found.untimed:
         click.echo(f"{counted(found.untimed, 'part')} without a time")
     if found.unzoned:
-        click.echo(f"Times that name no zone are read in {options.zone or 'this machine’s'}; --zone names another")
+        click.echo(f"Times that name no zone are read in {options.zone}; --zone names another")
     if found.unread:
         told = "in a script that no bundled model knows: words find it, meaning does not"
         click.echo(f"{counted(found.unread, 'part')} {told}")

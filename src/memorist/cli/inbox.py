@@ -12,7 +12,7 @@ import click
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, User
 from memorist.cli.running import first_of, opened, tell_of_others, text_or_stdin, users_of
-from memorist.cli.showing import clean, counted, print_json, print_table, revealed
+from memorist.cli.showing import clean, counted, print_json, print_table, revealed, shown_time
 from memorist.errors import MemoristError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _edited(text: str) -> str | None:
 def _about(proposal: "Proposal") -> str:
     """Return what is asked, by whom and when."""
     what = f"{proposal.verb} {counted(len(proposal.parts), 'record') if proposal.parts else _made(proposal)}".rstrip()
-    parts = (what, proposal.door, proposal.scope.agent, f"{proposal.at:%Y-%m-%d %H:%M}")
+    parts = (what, proposal.door, proposal.scope.agent, shown_time(proposal.at))
     return revealed(" · ".join(part for part in parts if part))
 
 

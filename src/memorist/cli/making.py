@@ -28,7 +28,7 @@ class EngineWhenAsked(WrappedEngine):
         """Return the inner engine's answer; it is opened once the records to be are found right."""
         if self._opening is None and isinstance(request, Remember):
             for draft in request.records:
-                draft.to_record(call.scope, self.clock(), call.door)
+                draft.to_record(call.scope, self.clock(), call.door, call.zone or self.zone)
         if self._opening is None:
             self._opening = asyncio.create_task(self._inner.open(call))
         await self._opening

@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -45,6 +46,16 @@ class Options:
     tenant: str
     embedder: str | None
     config: str | None = None
+    zone: str | None = None
+
+    @property
+    def home(self) -> tzinfo:
+        """The zone in which times are shown."""
+        from memorist.records.zones import machine_zone, zone_of
+
+        if named := self.zone or os.environ.get("MEMORIST_ZONE"):
+            return zone_of(named)
+        return self.settings().home if self.file.is_file() else machine_zone()
 
     @property
     def file(self) -> Path:
@@ -64,7 +75,7 @@ class Options:
         """Return the settings: these options, then the environment, then the file, then the defaults."""
         from memorist.config import Settings
 
-        return Settings.load(file=self.file, url=self.db).with_given(embedder=self.embedder)
+        return Settings.load(file=self.file, url=self.db).with_given(embedder=self.embedder, zone=self.zone)
 
 
 @asynccontextmanager
@@ -94,7 +105,7 @@ async def opened(
         from memorist.memory import Memory
 
         token = os.environ.get("MEMORIST_TOKEN") or None
-        opening = Memory.connect(settings.url, token=token, tenant=options.tenant, user=user)
+        opening = Memory.connect(settings.url, token=token, tenant=options.tenant, user=user, zone=settings.zone)
     else:
         if not new:
             check_exists(settings.url)
@@ -156,9 +167,12 @@ def served(
         from memorist.cli.asking import ask
 
         labels = {name: body.get(name) for name in ("agent", "session")}
+        zone = options.zone or os.environ.get("MEMORIST_ZONE") or None
         rest = {name: value for name, value in body.items() if name not in labels}
         try:
-            found = ask(url, verb, {"tenant": options.tenant, "user": user, **labels}, rest, seconds=_LONGEST_WAIT)
+            found = ask(
+                url, verb, {"tenant": options.tenant, "user": user, "zone": zone, **labels}, rest, seconds=_LONGEST_WAIT
+            )
         except OSError:  # the server has just ended
             return None
     if not found[filled]:

@@ -13,6 +13,8 @@ import click
 from memorist.records.scope import is_hidden
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rich.console import Console
 
     from memorist.operations.answers import Provenance
@@ -130,7 +132,7 @@ def _with_later(text: list[tuple[str, str]], found: Mapping[str, Any]) -> list[t
     """Return the description of a record that was found, in JSON, with what replaced it."""
     if (later := found["replaced"]) is None:
         return text
-    said = f"\nchanged by {str(later['at'])[:10]}: see {later['by']} ({later['score']:.2f})"
+    said = f"\nchanged by {shown_time(later['at'], '%Y-%m-%d')}: see {later['by']} ({later['score']:.2f})"
     return [*text, (said, "yellow")]
 
 
@@ -167,7 +169,7 @@ def print_changes(changes: Sequence[Mapping[str, Any]]) -> None:
     rows = list[Sequence[Cell]]()
     for change in changes:
         after: Cell = [("gone", "dim")] if change["record"] is None else _described(change["record"])
-        at = change["at"][:19].replace("T", " ")
+        at = shown_time(change["at"], "%Y-%m-%d %H:%M:%S")
         rows.append((at, change["action"], clean(change["source"] or ""), after))
     print_table(("At", "What happened", "By", "The record after it"), rows)
 
@@ -244,5 +246,14 @@ def _described(record: Mapping[str, Any], words: Iterable[str] = (), *, whose: b
     return [*shown, (f"\n{clean(' · '.join(part for part in parts if part))}", "dim")]
 
 
+def shown_time(time: "datetime | str", form: str = "%Y-%m-%d %H:%M") -> str:
+    """Return a time as the command's user reads it: in the offset that it brings, else in the zone of the options."""
+    from memorist.records.times import parse_time
+    from memorist.records.zones import read_in
+
+    options = click.get_current_context().find_root().obj
+    return f"{read_in(parse_time(time), options.home):{form}}"
+
+
 def _when(record: Mapping[str, Any]) -> str:
-    return str(record["happened_at"] or record["created_at"])[:16].replace("T", " ")
+    return shown_time(record["happened_at"] or record["created_at"])

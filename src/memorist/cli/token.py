@@ -9,7 +9,7 @@ import click
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.options import AsJson
 from memorist.cli.running import check_exists, local
-from memorist.cli.showing import clean, print_json, print_table
+from memorist.cli.showing import clean, print_json, print_table, shown_time
 from memorist.records.scope import Scope
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ async def list_(context: click.Context, json: AsJson = False) -> None:
     rows = list[tuple[str, ...]]()
     for token in tokens:
         grant = token.grant
-        until = "never" if token.expires_at is None else f"{token.expires_at:%Y-%m-%d %H:%M}"
+        until = "never" if token.expires_at is None else shown_time(token.expires_at)
         limits = ", ".join(f"{what} {limit}" for what, limit in grant.limits.items()) or "none"
         until = f"{until} (expired)" if token.expired(now) else until
         whose = clean(grant.tenant or "all tenants"), clean(grant.user or "all users")

@@ -8,7 +8,7 @@ import click
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.options import AsJson, Everyone, Limit, Session, Since, Until, User
 from memorist.cli.running import opened
-from memorist.cli.showing import Cell, clean, print_json, print_table
+from memorist.cli.showing import Cell, clean, print_json, print_table, shown_time
 
 
 @command()
@@ -38,7 +38,7 @@ async def traces(
     for each in page.traces:
         given = each.error or f"{len(each.hits)} {'told' if each.verb == 'context' else 'found'}"
         asked = [(clean(each.question), ""), (f"\n{each.id}", "dim")]
-        row = (f"{each.at:%Y-%m-%d %H:%M}", clean(each.door), given, str(len(each.missed)))
+        row = (shown_time(each.at), clean(each.door), given, str(len(each.missed)))
         rows.append((*row, f"{1000 * each.seconds:.1f}", asked))
     print_table(("When", "Through", "Given", "Missed", "ms", "Asked"), rows, none="No calls were kept here.")
     if page.next is not None:

@@ -1,6 +1,7 @@
 """The protocol of an engine."""
 
 from abc import ABC, abstractmethod
+from datetime import tzinfo
 from typing import Any, TypeVar
 
 from memorist.operations.calls import Call
@@ -8,6 +9,7 @@ from memorist.operations.requests import Request
 from memorist.records.origins import TrustRules
 from memorist.records.scope import Scope
 from memorist.records.times import Clock, now
+from memorist.records.zones import machine_zone
 from memorist.secrets import Policy
 
 T = TypeVar("T")
@@ -36,6 +38,11 @@ class Engine(ABC):
     def secrets(self) -> Policy | None:
         """What is done with secrets, if the settings say: `Settings.secrets`; None at a server, which knows itself."""
         return None
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone of calls that name none: `Settings.zone`, or this machine's; at a server, the server's."""
+        return machine_zone()
 
     @abstractmethod
     async def open(self, call: Call) -> Scope:
@@ -82,6 +89,10 @@ class WrappedEngine(Engine):
     @property
     def secrets(self) -> Policy | None:
         return self._inner.secrets
+
+    @property
+    def zone(self) -> tzinfo:
+        return self._inner.zone
 
     async def open(self, call: Call) -> Scope:
         return await self._inner.open(call)

@@ -18,9 +18,11 @@ from memorist.errors import (
     StoreUnavailableError,
     error_of,
     needs,
+    shown,
 )
+from memorist.operations.calls import Call
 from memorist.records.content import is_whole
-from memorist.records.scope import Scope
+from memorist.records.zones import name_of
 from memorist.system.aside import aside
 
 if TYPE_CHECKING:
@@ -246,9 +248,12 @@ def _not_a_server(status: int) -> StoreUnavailableError:
 # --- arguments as HTTP carries them -----------------------------------------------------------------------
 
 
-def params_of(scope: Scope) -> dict[str, str]:
-    """Return a scope as query parameters."""
-    names = {"tenant": scope.tenant, "user": scope.user, "agent": scope.agent, "session": scope.session}
+def params_of(call: Call) -> dict[str, str]:
+    """Return a call's scope and zone as query parameters."""
+    scope, zone = call.scope, None if call.zone is None else name_of(call.zone)
+    if call.zone is not None and zone is None:
+        raise InvalidInputError(f"a server knows zones by their names, such as Europe/Lisbon, not {shown(call.zone)}")
+    names = {"tenant": scope.tenant, "user": scope.user, "agent": scope.agent, "session": scope.session, "zone": zone}
     return {name: value for name, value in names.items() if value is not None}
 
 

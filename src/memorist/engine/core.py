@@ -3,7 +3,7 @@
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +22,7 @@ from memorist.records.filters import Filter
 from memorist.records.origins import IMPORT, Door, Trust
 from memorist.records.record import Action, Draft, Record, check_fields, size_of
 from memorist.records.scope import Reach, Scope, Wall
-from memorist.records.times import Clock
+from memorist.records.times import Clock, parse_expiry, parse_time
 from memorist.stores import open_store
 from memorist.stores.base import Put, Vector
 from memorist.system.aside import aside
@@ -47,6 +47,7 @@ class Core:
         self.recaller = Recaller(
             self.store, self.embedder, settings.cache_bytes, settings.largest_index, settings.clock
         )
+        self.default_zone = settings.home
         self._ticks = _Ticks(settings.clock)
 
     @property
@@ -54,11 +55,16 @@ class Core:
         """Returns the present."""
         return self.settings.clock
 
+    def zone(self, call: Call) -> tzinfo:
+        """Return the zone of a call."""
+        return self.default_zone if call.zone is None else call.zone
+
     def stamp(self, drafts: Sequence[Draft], call: Call) -> list[Record]:
         """Return the records for the drafts, in order, each with a distinct time."""
-        records = (draft.to_record(call.scope, self._ticks.next(), call.door) for draft in drafts)
-        warns = call.door.name != IMPORT.name  # of an archive, `memorist secrets` says it at once
-        return [self.sized(cleaned(record, self.settings.secrets, warns=warns), call.door) for record in records]
+        scope, door, zone = call.scope, call.door, self.zone(call)
+        records = (draft.to_record(scope, self._ticks.next(), door, zone) for draft in drafts)
+        warns = door.name != IMPORT.name  # of an archive, `memorist secrets` says it at once
+        return [self.sized(cleaned(record, self.settings.secrets, warns=warns), door) for record in records]
 
     def sized(self, record: Record, door: Door) -> Record:
         """Return a record, if it is not larger than the door allows.
@@ -77,9 +83,18 @@ class Core:
         """Return a function that returns the trust in a record read in `scope`, by the operator's rules."""
         return lambda record: self.settings.trust.of(record.origin.authors, scope.user)
 
-    def filter(self, request: Narrowed[Any], scope: Scope) -> Filter:
-        """Return which records a request is about, asked in `scope` now."""
-        return request.filter(scope, self.clock(), self.settings.trust)
+    def dated(self, changes: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        """Return a revision's changes with their times as points in time."""
+        moved, zone = dict(changes), self.zone(call)
+        if changes.get("happened_at") is not None:
+            moved["happened_at"] = parse_time(changes["happened_at"], zone)
+        if changes.get("expires_at") is not None:
+            moved["expires_at"] = parse_expiry(changes["expires_at"], self.clock(), zone)
+        return moved
+
+    def filter(self, request: Narrowed[Any], call: Call) -> Filter:
+        """Return which records a request is about, asked now."""
+        return request.filter(call.scope, self.clock(), self.settings.trust, self.zone(call))
 
     async def embed(
         self, records: Sequence[Record], given: Sequence[Any], *, later: bool = False
@@ -116,10 +131,11 @@ class Core:
         parts = await aside(lambda: [part for record in found for part in parts_of(record)], found)
         await self.embedder.embed(parts[:_MOST_AHEAD])
 
-    async def analysed(self, records: Sequence[Record]) -> Analyses:
-        """Return the analysed terms and the marks of the texts that recall finds."""
+    async def analysed(self, records: Sequence[Record], zone: tzinfo | None = None) -> Analyses:
+        """Return the analysed terms and the marks of the texts that recall finds, said in a zone."""
+        zone = self.default_zone if zone is None else zone
         found = [record for record in records if record.kind.recallable]
-        return await aside(lambda: {_key(each): (terms_of(each), marks_of(each)) for each in found}, found)
+        return await aside(lambda: {_key(each): (terms_of(each), marks_of(each, zone)) for each in found}, found)
 
     async def put(
         self,
@@ -133,11 +149,12 @@ class Core:
         source: str | None = None,
         derived_from: frozenset[str] = frozenset(),
         quotes: frozenset[tuple[Wall, str]] = frozenset(),
+        zone: tzinfo | None = None,
     ) -> Put:
         """Return the write that replaces the previous version by `record`; `analyses` may hold its text's analysis."""
         terms, marks = None, frozenset[str]()
         if record.kind.recallable and not keep_index:
-            terms, marks = (analyses or {}).get(_key(record)) or (await self.analysed([record]))[_key(record)]
+            terms, marks = (analyses or {}).get(_key(record)) or (await self.analysed([record], zone))[_key(record)]
         return Put(
             record, action, record.version - 1 if expected is None else expected, vector, terms,
             keep_index=keep_index, source=source, marks=marks, derived_from=derived_from, quotes=quotes,
@@ -164,7 +181,7 @@ class Core:
 
 def _key(record: Record) -> tuple[Any, ...]:
     """Return the data that determines a record's terms and marks."""
-    return record.text, record.kind, speaker_of(record), record.at
+    return record.text, record.kind, speaker_of(record), record.at, record.at.utcoffset()
 
 
 class _Ticks:

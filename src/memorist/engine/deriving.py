@@ -61,7 +61,7 @@ async def forgetting(core: Core, call: Call, request: requests.Forget) -> tuple[
 
 
 async def _named(core: Core, call: Call, request: requests.Named[Any]) -> list[str]:
-    pages = core.pages(call.scope.reach(), core.filter(request, call.scope))
+    pages = core.pages(call.scope.reach(), core.filter(request, call))
     return [record.id async for page in pages for record in page]
 
 

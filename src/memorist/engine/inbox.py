@@ -108,7 +108,14 @@ _Settled: TypeAlias = tuple[Change, str, Author, list[str]]
 async def _to_remember(core: Core, call: Call, asked: requests.Remember) -> _Settled:
     records = await aside(lambda: core.stamp(asked.records, call), asked.records)
     drafts = tuple(
-        replace(draft, id=each.id, vector=None, expires_at=each.expires_at, author=each.origin.authors or None)
+        replace(
+            draft,
+            id=each.id,
+            vector=None,
+            happened_at=each.happened_at,
+            expires_at=each.expires_at,
+            author=each.origin.authors or None,
+        )
         for draft, each in zip(asked.records, records, strict=True)
     )
     about = {id: None for draft in drafts for id in (draft.supersedes, *draft.derived_from) if isinstance(id, str)}
@@ -133,12 +140,10 @@ async def _to_remember(core: Core, call: Call, asked: requests.Remember) -> _Set
 
 
 async def _to_revise(core: Core, call: Call, asked: requests.Revise) -> _Settled:
-    old, changes = await _seen(core, call, str(asked.id)), asked.changes()
+    old, changes = await _seen(core, call, str(asked.id)), core.dated(asked.changes(), call)
     own = NOBODY if call.door.is_open else call.door.author
     authors = own | (NOBODY if asked.author is None else call.door.named(asked.author)) or Author.ASSISTANT
-    if changes.get("expires_at") is not None:
-        changes["expires_at"] = parse_expiry(changes["expires_at"], core.clock())
-        asked = replace(asked, expires_at=changes["expires_at"])
+    asked = replace(asked, **{name: changes[name] for name in ("happened_at", "expires_at") if name in changes})
     new = await aside(lambda: core.changed(old, replace(old, **changes)), old, changes)
     told = {name: plain(value) for name, value in changes.items()}
     text = new.content if new.content != old.content else json.dumps(told, ensure_ascii=False, default=dict)
@@ -146,7 +151,7 @@ async def _to_revise(core: Core, call: Call, asked: requests.Revise) -> _Settled
 
 
 async def _to_forget(core: Core, call: Call, asked: requests.Forget) -> _Settled:
-    chosen = core.filter(asked, call.scope)
+    chosen = core.filter(asked, call)
     found = await core.store.select(call.scope.reach(), chosen, order="newest", limit=_MOST + 1)
     if len(found) > _MOST:
         raise InvalidInputError(f"an agent asks to forget {_MOST} records at most; narrow what you name")
@@ -397,7 +402,7 @@ def _refuse_expired(core: Core, proposal: Record) -> None:
 
 async def forget_all(core: Core, call: Call, request: requests.Forget) -> int:
     """Forget the records that pass, and what waits to become such a record."""
-    passing, now, gone = core.filter(request, call.scope), core.clock(), list[Write]()
+    passing, now, gone = core.filter(request, call), core.clock(), list[Write]()
     for each in await _waiting(core, call):
         drafts = requests.Remember.of(each.payload["asked"]).records if each.payload["verb"] == "remember" else ()
         scope, through = _outside(each.scope), Door(each.payload["door"])

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from typing import Any, TypeVar
 
@@ -46,7 +46,8 @@ _MOST_READ = 1000
 async def _context(core: Core, call: Call, request: requests.Context) -> results.Context:
     from memorist.context import Reader, tell  # imported here, because a recall does not need it
 
-    reader = Reader(partial(_answer, core, call), partial(reading.standing, core, call), call.scope.user)
+    standing = partial(reading.standing, core, call)
+    reader = Reader(partial(_answer, core, call), standing, call.scope.user, core.zone(call))
     return await tell(reader, request, core.clock, core.trust(call.scope))
 
 
@@ -122,6 +123,10 @@ class LocalEngine(Engine):
     @property
     def secrets(self) -> Policy | None:
         return self._core.settings.secrets
+
+    @property
+    def zone(self) -> tzinfo:
+        return self._core.default_zone
 
     async def open(self, call: Call) -> Scope:
         """Open the store, and check that its vectors come from this embedder."""
@@ -224,8 +229,10 @@ class LocalEngine(Engine):
         """Embed the texts of records to be; the embedder keeps the vectors until the request comes."""
         if isinstance(request, requests.Remember) and self._is_open:
             drafts = [draft for draft in request.records if draft.vector is None]
-            moment = self.clock()
-            records = await aside(lambda: [each.to_record(call.scope, moment, call.door) for each in drafts], drafts)
+            moment, zone = self.clock(), self._core.zone(call)
+            records = await aside(
+                lambda: [each.to_record(call.scope, moment, call.door, zone) for each in drafts], drafts
+            )
             await self._core.embed_ahead(records)
 
     async def _sweep(self, moment: datetime, call: Call) -> None:

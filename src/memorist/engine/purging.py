@@ -42,7 +42,11 @@ async def purge(core: Core, call: Call, request: requests.Purge) -> Receipt:
     if not dry_run:
         signed({}, file)  # raises before anything is deleted if the receipt cannot be signed
     texts = await _texts_of(core, wall)
-    tokens = 0 if wall.user is None else await core.store.count(_SERVER.reach(), core.filter(_tokens(wall), _SERVER))
+    tokens = (
+        0
+        if wall.user is None
+        else await core.store.count(_SERVER.reach(), core.filter(_tokens(wall), call.at(_SERVER)))
+    )
     # any trace may quote shared records
     quoting = Reach(wall.traces.tenant, None if wall.user is None else (wall.user,))
     traces = await core.store.count(quoting, _EVERYTHING)

@@ -18,7 +18,7 @@ from memorist.records.times import to_micros
 async def recall(core: Core, call: Call, request: requests.Recall) -> list[Hit]:
     """Return the hits, best first."""
     walls = call.scope.reach(shared=request.shared).walls()
-    return await core.recaller.recall(walls, request, core.filter(request, call.scope), call.notes)
+    return await core.recaller.recall(walls, request, core.filter(request, call), call.notes, core.zone(call))
 
 
 async def standing(core: Core, call: Call, wanted: Set[str], limit: int, *, shared: bool) -> list[Record] | None:
@@ -27,14 +27,14 @@ async def standing(core: Core, call: Call, wanted: Set[str], limit: int, *, shar
     Returns:
         None where a wall is too large to know them.
     """
-    filter = core.filter(requests.Recall(query="", shared=shared, min_trust="high"), call.scope)
+    filter = core.filter(requests.Recall(query="", shared=shared, min_trust="high"), call)
     return await core.recaller.standing(call.scope.reach(shared=shared).walls(), filter, wanted, limit)
 
 
 async def recent(core: Core, call: Call, request: requests.Recent) -> list[Record]:
     """Return the newest records, newest first."""
     reach = call.scope.reach(shared=request.shared)
-    return await core.store.select(reach, core.filter(request, call.scope), order="newest", limit=request.limit)
+    return await core.store.select(reach, core.filter(request, call), order="newest", limit=request.limit)
 
 
 async def lookup(core: Core, call: Call, request: requests.Lookup) -> Record | None:
@@ -66,7 +66,7 @@ async def browse(core: Core, call: Call, request: requests.Browse) -> Page:
     """Return one page of records."""
     reach = call.scope.reach(shared=request.shared, everyone=request.everyone)
     after = cursors.decode(request.cursor, request.order)
-    chosen, size = core.filter(request, call.scope), request.limit
+    chosen, size = core.filter(request, call), request.limit
     found = await core.store.select(reach, chosen, order=request.order, limit=size + 1, after=after)
     return cursors.make_page(found, size, request.order)
 
@@ -74,7 +74,7 @@ async def browse(core: Core, call: Call, request: requests.Browse) -> Page:
 async def count(core: Core, call: Call, request: requests.Count) -> int:
     """Return the number of records that pass the filter."""
     reach = call.scope.reach(shared=request.shared, everyone=request.everyone)
-    return await core.store.count(reach, core.filter(request, call.scope))
+    return await core.store.count(reach, core.filter(request, call))
 
 
 async def history(core: Core, call: Call, request: requests.History) -> list[Change]:
@@ -85,7 +85,7 @@ async def history(core: Core, call: Call, request: requests.History) -> list[Cha
 
 async def changes(core: Core, call: Call, request: requests.Changes) -> ReplacementPage:
     """Return one page of changes, newest first."""
-    before, chosen = cursors.decode(request.cursor, cursors.CHANGES), core.filter(request, call.scope)
+    before, chosen = cursors.decode(request.cursor, cursors.CHANGES), core.filter(request, call)
     wall = call.scope.wall
     index, scale = await core.recaller.whole(wall)
     if not request.limit or not index.rows:

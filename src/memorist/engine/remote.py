@@ -9,6 +9,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
+from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
@@ -26,6 +27,7 @@ from memorist.records.origins import TrustRules
 from memorist.records.record import Kind, Record
 from memorist.records.scope import DEFAULT_TENANT, Scope
 from memorist.records.times import now
+from memorist.records.zones import machine_zone, zone_of
 from memorist.system.platforms import sync
 from memorist.system.writing import replacing
 
@@ -48,17 +50,24 @@ class RemoteEngine(Engine):
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         self._connection = Connection(url, token, timeout)
         self._trust = TrustRules()
+        self._zone: tzinfo | None = None
 
     @property
     def trust(self) -> TrustRules:
         """How far each author is trusted, by the server; by the default rules if the server does not say."""
         return self._trust
 
+    @property
+    def zone(self) -> tzinfo:
+        """The server's zone; this machine's if the server does not say."""
+        return machine_zone() if self._zone is None else self._zone
+
     async def open(self, call: Call) -> Scope:
         """Connect to the server, and return the scope narrowed to the token's tenant and user."""
         scope, granted = call.scope, await self._connection.open()
         try:
             self._trust = TrustRules.known(granted.get("trust", {}))
+            self._zone = None if granted.get("zone") is None else zone_of(granted["zone"])
             bound = Scope(granted["tenant"] or DEFAULT_TENANT).narrowed(user=granted["user"])
             tenant = None if scope.tenant == DEFAULT_TENANT else scope.tenant
             return bound.narrowed(tenant=tenant, user=scope.user, agent=scope.agent, session=scope.session)
@@ -74,7 +83,8 @@ class RemoteEngine(Engine):
             from memorist.context import Reader, tell  # imported here, because it takes long to load
 
             user = call.scope.user
-            reader = Reader(partial(_answer, self._connection, call), user=user)
+            zone = self.zone if call.zone is None else call.zone
+            reader = Reader(partial(_answer, self._connection, call), user=user, zone=zone)
             return cast(T, await tell(reader, request, now, lambda record: self._trust.of(record.origin.authors, user)))
         answer: T = await _answer(self._connection, call, _signed(request, call))
         return answer
@@ -107,14 +117,14 @@ async def _remember(server: Connection, call: Call, request: requests.Remember) 
     # A replacement is found by its key or id; repeating it would count two versions.
     key = uuid.uuid4().hex if request.records and request.if_exists != "replace" else None
     body, repeat = request.given(), key is not None
-    params = params_of(call.scope)
+    params = params_of(call)
     found = await server.call("POST", "/v1/records", params=params, body=body, key=key, repeat=repeat)
     return [Record.from_dict(each) for each in found["records"]]
 
 
 async def _purge(server: Connection, call: Call, request: requests.Purge) -> Receipt:
     flags = {name: flag for name, flag in request.given().items() if name != "user"}
-    params = params_of(request.wall_of(call.scope)) | flags
+    params = params_of(call.at(request.wall_of(call.scope))) | flags
     return Receipt((await server.call("POST", "/v1/purge", params=params))["receipt"])
 
 
@@ -124,7 +134,7 @@ async def _restore(server: Connection, call: Call, request: requests.Restore) ->
             yield line.encode() + b"\n"
 
     headers = {"Content-Type": "application/x-ndjson"}
-    async with server.sent("POST", "/v1/load", params=params_of(call.scope), content=body(), headers=headers) as answer:
+    async with server.sent("POST", "/v1/load", params=params_of(call), content=body(), headers=headers) as answer:
         await answer.aread()
     found = result_of(answer)
     bad = [BadLine(each["number"] - 1, each["reason"]) for each in found["bad"]]  # the header is the first line
@@ -135,7 +145,7 @@ async def _backup(server: Connection, call: Call, request: requests.Backup) -> P
     """Copy the whole store to a file here; needs an operator's token."""
     call.scope.check_everyone()
     path = request.target
-    async with server.sent("GET", "/v1/backup", params=params_of(call.scope)) as answer:
+    async with server.sent("GET", "/v1/backup", params=params_of(call)) as answer:
         if answer.status != 200 or (b"content-type", b"application/octet-stream") not in answer.headers:
             await answer.aread()
             raise StoreUnavailableError(f"the server sends no copy of its store: {result_of(answer)}")
@@ -149,7 +159,7 @@ async def _backup(server: Connection, call: Call, request: requests.Backup) -> P
 
 async def _reindex(server: Connection, call: Call, request: requests.Reindex) -> int:
     call.scope.check_everyone()
-    params = params_of(call.scope) | {"missing": request.missing}
+    params = params_of(call) | {"missing": request.missing}
     async with server.sent("POST", "/v1/reindex", params=params) as answer:
         if answer.status != 200:
             await answer.aread()
@@ -188,7 +198,11 @@ async def _by_table(server: Connection, call: Call, request: Request[Any]) -> An
         path = operation.path.format(id=part_of(given.pop("id", "-")))
         params, body = (given, None) if operation.method == "GET" or not request.arguments() else ({}, given)
         found = await server.call(
-            operation.method, f"/v1{path}", params=params_of(scope) | params, body=body, repeat=operation.repeat
+            operation.method,
+            f"/v1{path}",
+            params=params_of(call.at(scope)) | params,
+            body=body,
+            repeat=operation.repeat,
         )
     except NotFoundError:
         if operation.nothing is None:

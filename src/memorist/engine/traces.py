@@ -148,7 +148,7 @@ async def traces(core: Core, call: Call, request: requests.Traces) -> TracePage:
     """Return one page of traces."""
     reach = call.scope.reach(everyone=request.everyone)
     after = cursors.decode(request.cursor, "newest")
-    chosen, size = request.filter(call.scope, core.clock()), request.limit
+    chosen, size = request.filter(call.scope, core.clock(), core.zone(call)), request.limit
     kept = Reach(call.scope.wall.traces.tenant, reach.users)
     found = await core.store.select(kept, chosen, order="newest", limit=size + 1, after=after)
     page = cursors.make_page(found, size, "newest")

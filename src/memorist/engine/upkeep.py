@@ -57,14 +57,14 @@ async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
         return await fill(core, request.progress)
     embedder = core.embedder.newest()
     await embedder.ready()
-    fingerprint, done, total = embedder.fingerprint, 0, 0
+    fingerprint, done, total, zone = embedder.fingerprint, 0, 0, core.zone(call)
     stored = await core.store.fingerprint()
     while True:
         while rows := await core.store.to_reembed(fingerprint, _BATCH):
             total = total or await core.store.left_to_reembed(fingerprint)
             vectors = await _vectors(core, embedder, stored, rows)
             staged = [
-                Staged(record.scope.wall, number, version, np.asarray(vector), terms_of(record), marks_of(record))
+                Staged(record.scope.wall, number, version, np.asarray(vector), terms_of(record), marks_of(record, zone))
                 for (number, version, record), vector in zip(rows, vectors, strict=True)
             ]
             await core.store.stage(fingerprint, staged)

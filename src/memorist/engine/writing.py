@@ -20,7 +20,6 @@ from memorist.records.filters import make_filter
 from memorist.records.origins import NOBODY, Author, Door, joined
 from memorist.records.record import Action, Draft, Record, check_fields
 from memorist.records.scope import Scope, Wall
-from memorist.records.times import parse_expiry
 from memorist.stores.base import Put, Remove, Vector, Write
 from memorist.system.aside import aside
 
@@ -37,7 +36,7 @@ async def remember(
     if not drafts and not request.forgetting:
         return []
     records = await aside(lambda: core.stamp(drafts, call), drafts)
-    analyses = await core.analysed(records)
+    analyses = await core.analysed(records, core.zone(call))
     vectors = await core.embed(records, [draft.vector for draft in drafts], later=request.embed != "now")
 
     async def prepare() -> tuple[list[Write], list[Record]]:
@@ -56,9 +55,7 @@ async def remember(
 
 async def revise(core: Core, call: Call, request: requests.Revise, done: Done[Record] | None = None) -> Record:
     """Change the given fields."""
-    changes = request.changes()
-    if changes.get("expires_at") is not None:
-        changes["expires_at"] = parse_expiry(changes["expires_at"], core.clock())
+    changes = core.dated(request.changes(), call)
     authors = NOBODY if call.door.is_open else call.door.author
     if request.author is not None:
         authors = call.door.named(request.author)
@@ -97,7 +94,7 @@ async def _change(
         same = new.text == old.text
         source = None if request.source is UNSET else request.source
         [vector] = [None] if same else await core.embed([new], [None])
-        return [await core.put(new, action, vector, keep_index=same, source=source)], new
+        return [await core.put(new, action, vector, keep_index=same, source=source, zone=core.zone(call))], new
 
     return await written(core, call, prepare, 20 * ATTEMPTS, done)  # only a concurrent change conflicts
 
@@ -132,7 +129,7 @@ async def forget(core: Core, call: Call, request: requests.Forget) -> int:
     """Delete the records that pass the filter, superseded ones included: all or none."""
     if request.derived:
         return len(await written(core, call, partial(forgetting, core, call, request), 20 * ATTEMPTS))
-    passing = core.filter(request, call.scope)
+    passing = core.filter(request, call)
     return await core.store.remove(call.scope.wall, passing, at=core.clock(), source=request.source, act=call.act)
 
 
@@ -196,7 +193,7 @@ async def _restore_behind(core: Core, call: Call, wall: Wall, records: Sequence[
 
     await aside(check, records)
     vectors = await core.embed(new, [None] * len(new))
-    analyses = await core.analysed(new)
+    analyses = await core.analysed(new, core.zone(call))
     writes = [
         await core.put(record, Action.REMEMBERED, vector, analyses, expected=0)
         for record, vector in zip(new, vectors, strict=True)

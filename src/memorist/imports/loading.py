@@ -102,7 +102,9 @@ async def load(
                 memory, source, format=format, options=options, trusted=trusted, embed=embed, progress=progress
             )
     source, report, told = path, ImportReport(), progress or (lambda number: None)
-    options, memory = options or Options(), memory if trusted else memory.through(IMPORT)
+    options = options or Options()
+    options = options if options.zone is not None else replace(options, zone=memory.zone)
+    memory = memory if trusted else memory.through(IMPORT)
     id = None if trusted else make_import_id(memory.clock())
     told(0)
     with ThreadPoolExecutor(1, "memorist-import") as reading:

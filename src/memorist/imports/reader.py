@@ -31,7 +31,7 @@ class Item:
             one is identified by its conversation, speaker, time and text, and its occurrence among the same.
         speaker: who said it.
         role: "user", "assistant", "system", "tool", or None where the source does not know.
-        happened_at: when; a datetime without a zone is local time, in the zone of the options.
+        happened_at: when; a time that names no zone is one of the zone of the options.
         cue: the text that recall matches instead of the content.
         key: an exact handle, unique among the current records of its kind.
         authors: who had a hand in it, beside the import itself.
@@ -103,7 +103,7 @@ class Options:
 
     Args:
         me: the speaker who is the user; or who that is in each conversation, by its name.
-        zone: the zone of times that name none; by default that of this machine.
+        zone: the zone of times that name none; by default the memory's, or where there is none, this machine's.
         columns: which column of a table is the text, time, speaker, conversation or id.
     """
 

@@ -16,7 +16,8 @@ from memorist.imports.registry import reader_named, reader_names, readers
 from memorist.imports.sources import Part, Source
 from memorist.languages import is_known
 from memorist.records.record import Kind
-from memorist.records.times import local, parse_time
+from memorist.records.times import parse_time, read_time
+from memorist.records.zones import local, machine_zone, read_in
 
 _MOST_BAD = 20
 _STEP = 500
@@ -249,13 +250,10 @@ def moment_of(item: Item, zone: tzinfo | None) -> datetime | None:
     Raises:
         InvalidInputError: its time cannot be read.
     """
-    given = item.happened_at
-    if isinstance(given, datetime) and given.tzinfo is None:
-        try:
-            given = given.astimezone() if zone is None else given.replace(tzinfo=zone)
-        except (OverflowError, OSError, ValueError) as error:
-            raise InvalidInputError(f"{given} is not a point in time here: {error}") from error
-    return None if given is None or given == "" else parse_time(given)
+    if item.happened_at in (None, ""):
+        return None
+    moment = read_time(item.happened_at)
+    return parse_time(moment, zone or machine_zone()) if moment.tzinfo is None else moment
 
 
 def _recognises(reader: Reader, part: Part) -> bool:
@@ -273,11 +271,11 @@ def _widen(told: Survey, part: Part, item: Item, options: Options) -> None:
     except InvalidInputError as error:
         told.note_bad(Bad(item.where, str(error), part.name))
         return
-    told.unzoned += isinstance(item.happened_at, datetime) and item.happened_at.tzinfo is None
+    told.unzoned += item.happened_at not in (None, "") and read_time(item.happened_at).tzinfo is None
     told.untimed += moment is None
     told.unread += not is_known(item.content)
     if len(told.samples) < _SAMPLES:
-        when = "no time" if moment is None else f"{local(moment, options.zone):%Y-%m-%d %H:%M}"
+        when = "no time" if moment is None else f"{read_in(moment, options.zone or machine_zone()):%Y-%m-%d %H:%M}"
         said = " ".join(item.content.split())
         text = said if len(said) <= _LONGEST_SAMPLE else said[:_LONGEST_SAMPLE] + "…"
         told.samples.append(f"{when}  {'' if item.speaker is None else f'{item.speaker}: '}{text}")

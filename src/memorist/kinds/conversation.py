@@ -14,7 +14,8 @@ from memorist.operations.arguments import whole
 from memorist.records.content import whole_text
 from memorist.records.origins import author_of_role, parse_authors
 from memorist.records.record import Draft, Kind, Record, make_id
-from memorist.records.times import TimeLike, iso
+from memorist.records.times import TimeLike, told
+from memorist.records.zones import offset_of, with_offset
 from memorist.verbs import Verbs
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-636f6e766572")
@@ -110,15 +111,16 @@ class Conversation:
         """
         named = {"role": role, "name": name, "id": id, "happened_at": happened_at, "metadata": metadata, "data": data}
         fields = {label: value for label, value in named.items() if value is not None}
+        zone = self._memory.zone
         if isinstance(message, str):
-            return (await self._append([to_message({"content": message, **fields})], allow_duplicates))[0]
+            return (await self._append([to_message({"content": message, **fields}, zone)], allow_duplicates))[0]
         if fields:
             raise InvalidInputError(f"{min(fields)} goes with a text; a message has its own fields")
         if isinstance(message, Message | Mapping):
-            return (await self._append([to_message(message)], allow_duplicates))[0]
+            return (await self._append([to_message(message, zone)], allow_duplicates))[0]
         if not isinstance(message, Iterable):
             raise InvalidInputError(f"a message is a text, a Message or a mapping, not {type(message).__name__}")
-        return await self._append([to_message(each) for each in message], allow_duplicates)
+        return await self._append([to_message(each, zone) for each in message], allow_duplicates)
 
     async def window(
         self,
@@ -265,8 +267,8 @@ class Conversation:
             payload = message.payload()
             at = given = message.happened_at or self._memory.clock()
             if last is not None and at <= last:
-                at = last + _TICK if last < _END_OF_TIME else last
-                payload["happened_at"] = iso(given)
+                at = with_offset(last + _TICK if last < _END_OF_TIME else last, offset_of(given))
+                payload["happened_at"] = told(given)
             last = at
             author = None if message.author is None else parse_authors(message.author)
             drafts.append(

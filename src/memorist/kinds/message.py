@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from memorist.errors import InvalidInputError
@@ -10,7 +10,7 @@ from memorist.kinds.common import check_text
 from memorist.records.content import is_whole, whole_name, whole_text
 from memorist.records.origins import AuthorLike, parse_authors
 from memorist.records.record import Record
-from memorist.records.times import iso, parse_time
+from memorist.records.times import parse_time, told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class Message:
             "role": self.role,
             "name": self.name,
             "content": self.content,
-            "happened_at": None if self.happened_at is None else iso(self.happened_at),
+            "happened_at": None if self.happened_at is None else told(self.happened_at),
             "metadata": dict(self.metadata),
             "data": None if self.data is None else dict(self.data),
             "author": None if self.author is None else parse_authors(self.author).names,
@@ -89,8 +89,9 @@ class Message:
 _FIELDS = frozenset(each.name for each in fields(Message)) - {"record"}
 
 
-def to_message(given: object) -> Message:
-    """Return a checked message, from a text, a message or a mapping of its fields.
+def to_message(given: object, zone: tzinfo = UTC) -> Message:
+    """Return a checked message, from a text, a message or a mapping of its fields; a time that names no zone is one of
+    `zone`.
 
     Raises:
         InvalidInputError: a field is missing, unknown or wrong.
@@ -115,4 +116,4 @@ def to_message(given: object) -> Message:
     for name in ("metadata", "data"):
         if not isinstance(getattr(given, name) or {}, Mapping):
             raise InvalidInputError(f"{name} must be a mapping, not {type(getattr(given, name)).__name__}")
-    return given if given.happened_at is None else replace(given, happened_at=parse_time(given.happened_at))
+    return given if given.happened_at is None else replace(given, happened_at=parse_time(given.happened_at, zone))

@@ -199,7 +199,11 @@ class Digest:
             text = without_recalled(message.content)
             if text.strip() and message.role.lower() not in _NO_FACTS:
                 messages.append(replace(message, content=text, id=record.id))
-        return await extract_batch(messages, model, self._prompts, self._memory.clock()) if messages else Extraction()
+        return (
+            await extract_batch(messages, model, self._prompts, self._memory.clock(), self._memory.zone)
+            if messages
+            else Extraction()
+        )
 
     async def _mark(self, records: Sequence[Record], problem: Problem | None) -> None:
         for record in records:
@@ -236,7 +240,7 @@ class Digest:
         ]
         if "raw" in record.payload:
             said = [Message(content=record.content, happened_at=moment)]
-            found = await extract_batch(said, model, self._prompts, self._memory.clock())
+            found = await extract_batch(said, model, self._prompts, self._memory.clock(), self._memory.zone)
             self._count(usage=found.usage)
             if found.problem is not None:
                 return found.problem

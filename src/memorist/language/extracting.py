@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from memorist.errors import InvalidInputError
@@ -28,6 +28,7 @@ from memorist.language.steps import (
 )
 from memorist.records.origins import NOBODY, Author, author_of_role, joined, parse_authors
 from memorist.records.times import TimeLike, now, parse_time
+from memorist.records.zones import read_in
 
 BATCH = 20
 """The most messages in one call."""
@@ -83,6 +84,7 @@ async def extract_facts(
     model: ChatModelSpec | None = None,
     prompts: Prompts | None = None,
     now: TimeLike | None = None,
+    zone: tzinfo = UTC,
 ) -> Extraction:
     """Extract the facts that are worth keeping from messages.
 
@@ -94,6 +96,7 @@ async def extract_facts(
         model: without one, the users' messages are returned as they are.
         prompts: by default the bundled ones.
         now: the date of messages without one; by default the present.
+        zone: whose days the messages mean.
 
     Returns:
         The facts, and after a problem the raw texts of the messages concerned. A failing model raises nothing.
@@ -106,7 +109,7 @@ async def extract_facts(
         raw = raw_statements(given, NO_MODEL.reason)
         return Extraction(statements=tuple(raw), problem=NO_MODEL if raw else None)
     async with opened(model) as chat:
-        parts = await asyncio.gather(*(extract_batch(batch, chat, prompts, now) for batch in batches_of(given)))
+        parts = await asyncio.gather(*(extract_batch(batch, chat, prompts, now, zone) for batch in batches_of(given)))
     return Extraction(
         statements=tuple(statement for part in parts for statement in part.statements),
         problem=worst(part.problem for part in parts),
@@ -162,16 +165,20 @@ def _origin_of(messages: Sequence[Message]) -> dict[str, Any]:
 
 
 async def extract_batch(
-    batch: Sequence[Message], model: ChatModelSpec, prompts: Prompts | None = None, today: TimeLike | None = None
+    batch: Sequence[Message],
+    model: ChatModelSpec,
+    prompts: Prompts | None = None,
+    today: TimeLike | None = None,
+    zone: tzinfo = UTC,
 ) -> Extraction:
-    """Extract the facts from the messages of one call."""
-    moment = now() if today is None else parse_time(today)
-    data = {"today": f"{moment:%Y-%m-%d (%A)}", "messages": shown(batch)}
+    """Extract the facts from the messages of one call; the model is told the days of a zone."""
+    moment = read_in(now() if today is None else parse_time(today), zone)
+    data = {"today": f"{moment:%Y-%m-%d (%A)}", "messages": shown(batch, zone)}
     asked = await ask(model, "facts", data, _FORM, prompts)
     problem = asked.problem
     statements: list[Statement] = []
     if problem is None:
-        statements = [found for each in asked.data["facts"] if (found := _statement(each, batch)) is not None]
+        statements = [found for each in asked.data["facts"] if (found := _statement(each, batch, zone)) is not None]
         if asked.data["facts"] and not statements:
             problem = Problem("every fact in the answer is blank")
         else:
@@ -183,13 +190,13 @@ async def extract_batch(
     return Extraction(statements=raw, problem=problem, usage=asked.usage)
 
 
-def _statement(found: dict[str, Any], batch: Sequence[Message]) -> Statement | None:
+def _statement(found: dict[str, Any], batch: Sequence[Message], zone: tzinfo) -> Statement | None:
     text = " ".join(found["statement"].split())
     if not text:
         return None
     number = found["message"]
     statement = Statement(text=text, **_origin_of([batch[number - 1]] if 1 <= number <= len(batch) else batch))
     try:
-        return replace(statement, happened_at=parse_time(found["date"])) if found["date"].strip() else statement
+        return replace(statement, happened_at=parse_time(found["date"], zone)) if found["date"].strip() else statement
     except InvalidInputError:  # "May 2023": the sentence says it
         return statement

@@ -68,8 +68,9 @@ async def keep_facts(
         InvalidInputError: a message is invalid, a field is wrong, or the prompts cannot be read.
         EmbedderError: a text could not be embedded; the statements before it are stored.
     """
-    given = dated(messages_of(messages), now)
-    found = await extract_facts(given, model=model, prompts=prompts, now=memory.clock() if now is None else now)
+    given = dated(messages_of(messages, memory.zone), now)
+    today = memory.clock() if now is None else now
+    found = await extract_facts(given, model=model, prompts=prompts, now=today, zone=memory.zone)
     if given and not found.statements and raw_if_none:
         problem = told("Extracting facts", Problem("the model found nothing to remember"))
         found = Extraction(statements=tuple(raw_statements(given, problem.reason)), problem=problem, usage=found.usage)

@@ -6,7 +6,7 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import Any
 
@@ -20,6 +20,7 @@ from memorist.operations.arguments import whole
 from memorist.records.origins import Author
 from memorist.records.record import Draft, Hit, Kind, Record, make_id
 from memorist.records.times import iso, parse_time
+from memorist.records.zones import read_in
 
 NEAREST = 5
 """The number of stored facts with which a statement is compared."""
@@ -148,10 +149,10 @@ class Reconciler:
         if model is None or statement.raw is not None or not near:
             return await self._add(statement)
         known = [
-            {"number": number, **_dated(hit.record.content, hit.record.happened_at)}
+            {"number": number, **_dated(hit.record.content, hit.record.happened_at, self.memory.zone)}
             for number, hit in enumerate(near, 1)
         ]
-        question = {"new": _dated(statement.text, statement.happened_at), "stored": known}
+        question = {"new": _dated(statement.text, statement.happened_at, self.memory.zone), "stored": known}
         asked = await ask(model, "reconcile", question, _FORM, self.prompts)
         problem = asked.problem or _fault(asked.data, statement, near, self.prompts)
         if problem is not None:
@@ -201,8 +202,8 @@ class Reconciler:
         return Reconciled(statement=statement, decision=Decision.ADD, record=record, problem=problem, usage=usage)
 
 
-def _dated(text: str, moment: datetime | None) -> dict[str, Any]:
-    return {"statement": text, "since": None if moment is None else f"{moment:%Y-%m-%d}"}
+def _dated(text: str, moment: datetime | None, zone: tzinfo) -> dict[str, Any]:
+    return {"statement": text, "since": None if moment is None else f"{read_in(moment, zone):%Y-%m-%d}"}
 
 
 def _fault(

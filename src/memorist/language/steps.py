@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError, MemoristError, ModelError, ModelUnavailableError
@@ -17,6 +18,7 @@ from memorist.language.prompting import Prompts
 from memorist.language.reading import fits, is_refusal, read_answer
 from memorist.languages import CODES, language, languages_of
 from memorist.languages.detection import share_script
+from memorist.records.zones import read_in
 
 log = logging.getLogger("memorist.language")
 _ENOUGH = 8
@@ -166,8 +168,10 @@ async def ask_texts(
     return asked
 
 
-def messages_of(given: Iterable[Given] | Given) -> list[Message]:
+def messages_of(given: Iterable[Given] | Given, zone: tzinfo = UTC) -> list[Message]:
     """Return the messages without recalled memories in them; messages that are then empty are left out.
+
+    A time that names no zone is one of `zone`.
 
     Raises:
         InvalidInputError: a message is invalid.
@@ -175,7 +179,7 @@ def messages_of(given: Iterable[Given] | Given) -> list[Message]:
     if not isinstance(given, Iterable | Message):
         raise InvalidInputError(f"messages are a list of them, not {type(given).__name__}")
     each = [given] if isinstance(given, str | Message | Mapping) else list(given)
-    found = [to_message(one) for one in each]
+    found = [to_message(one, zone) for one in each]
     cleaned = [replace(one, content=without_recalled(one.content)) for one in found]
     return [one for one in cleaned if one.content.strip()]
 
@@ -185,13 +189,15 @@ def speaker_of(message: Message) -> str:
     return message.name or message.role
 
 
-def shown(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return messages in the form that a model is given."""
+def shown(messages: Sequence[Message], zone: tzinfo = UTC) -> list[dict[str, Any]]:
+    """Return messages in the form that a model is given, with the days of a zone."""
     return [
         {
             "number": number,
             "speaker": speaker_of(message),
-            "date": None if message.happened_at is None else f"{message.happened_at:%Y-%m-%d %H:%M (%A)}",
+            "date": None
+            if message.happened_at is None
+            else f"{read_in(message.happened_at, zone):%Y-%m-%d %H:%M (%A)}",
             "text": message.content,
         }
         for number, message in enumerate(messages, 1)

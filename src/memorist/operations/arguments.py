@@ -16,7 +16,7 @@ from memorist.records.filters import MAX_DEPTH, parse_condition
 from memorist.records.origins import Author, parse_authors
 from memorist.records.record import Draft, Hit, Kind, Record, parse_kind
 from memorist.records.scope import checked_name
-from memorist.records.times import TimeLike, checked_bound, checked_expiry, parse_time
+from memorist.records.times import TimeLike, checked_bound, checked_expiry, read_time
 
 
 class Unset(Enum):
@@ -153,8 +153,8 @@ def bound(name: str, value: Any) -> TimeLike:
 
 
 def time(name: str, value: Any) -> datetime:
-    """Return a point in time, in UTC; see `memorist.records.times.parse_time`."""
-    return _named(name, lambda: parse_time(value))
+    """Return a time; one that names no zone stays without, until the engine knows the caller's."""
+    return _named(name, lambda: read_time(value))
 
 
 def expiry(name: str, value: Any) -> TimeLike:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 
 from memorist.audit.log import Act
 from memorist.records.origins import Door
@@ -54,6 +55,7 @@ class Call:
         token: the id of the token that the caller brought; never its name, which may contain a user's name.
         verb: the verb, as the audit log names it; the engine sets it.
         notes: the notes taken while the call is answered; None if no notes are taken.
+        zone: whose days are meant and told; None for the engine's.
     """
 
     scope: Scope
@@ -61,6 +63,7 @@ class Call:
     token: str | None = None
     verb: str = ""
     notes: Notes | None = None
+    zone: tzinfo | None = None
 
     @property
     def act(self) -> Act:

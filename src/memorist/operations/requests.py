@@ -11,7 +11,7 @@ Recall.of({"query": "where does she like to stay?", "k": 5})  # InvalidInputErro
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import (
     Annotated,
@@ -243,14 +243,17 @@ class Narrowed(Request[T]):
         """Return `scope` with the labels of this request."""
         return scope.narrowed(agent=self.agent, session=self.session)
 
-    def filter(self, scope: Scope, now: datetime, trust: TrustRules) -> Filter:
-        """Return which records this request is about, asked in `scope` at this time, by an operator's rules."""
+    def filter(self, scope: Scope, now: datetime, trust: TrustRules, zone: tzinfo = UTC) -> Filter:
+        """Return which records this request is about, asked in `scope` at this time, by an operator's rules.
+
+        Times that name no zone are those of `zone`.
+        """
         narrowed = self.scope(scope)
         parts = {name: getattr(self, name) for name in Narrowing.__annotations__} | self._more()
         parts["source"] = parts.pop("from_source")
         if (least := parts.pop("min_trust")) is not None:
             parts["without"] = trust.below(least, scope.user)
-        return make_filter(**{**parts, "agent": narrowed.agent, "session": narrowed.session}, now=now)
+        return make_filter(**{**parts, "agent": narrowed.agent, "session": narrowed.session}, now=now, zone=zone)
 
     def _more(self) -> dict[str, Any]:
         return {}
@@ -538,12 +541,12 @@ class Traces(Request[results.TracePage]):
     cursor: Annotated[str | None, read.text] = None
     everyone: Annotated[bool, read.flag] = False
 
-    def filter(self, scope: Scope, now: datetime) -> Filter:
-        """Return which traces this request is about, asked in `scope` at this time."""
+    def filter(self, scope: Scope, now: datetime, zone: tzinfo = UTC) -> Filter:
+        """Return which traces this request is about, asked in `scope` at this time; `zone` as in `Narrowed.filter`."""
         fields = {name: value for name in ("door", "empty") if (value := getattr(self, name)) is not None}
         return make_filter(
             ids=self.ids or None, agent=scope.agent, session=scope.session, since=self.since, until=self.until,
-            payload={**fields, "verb": {"$exists": True}}, now=now,
+            payload={**fields, "verb": {"$exists": True}}, now=now, zone=zone,
         )  # fmt: skip
 
 

@@ -4,7 +4,7 @@
     tells       a message in the first person
     timed       a message that says when something is or was
     corrects    a message that corrects what was said before: "actually, …", "I meant …"
-    day:-1      a text that points at a day, here the one before it was said; up to six such marks
+    day:-1      a text that points at a day, here the one before that in UTC on which it was said; up to six such marks
     weekly:1    a text that tells of what recurs on a day of the week, here on Tuesdays; up to seven such marks
     foreign     a text in another language than English, which another of the bundled models embeds
     standing    an instruction or preference that holds from now on: "always …", "never …", "I prefer …"
@@ -16,7 +16,7 @@ an assistant says.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 
 from memorist.languages import Phrases, is_english, plain, role_of, said, tables_of
@@ -26,6 +26,7 @@ from memorist.languages.sentences import asks, length_of, sentences_of
 from memorist.languages.table import LIFE_CHANGES
 from memorist.recall.lives import told_in
 from memorist.records.record import Kind, Record
+from memorist.records.zones import read_in
 from memorist.system.regex import regex
 
 ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN = "asks", "tells", "timed", "corrects", "standing", "foreign"
@@ -46,8 +47,8 @@ _LONGEST = 40 * DAY
 _MOST_DAYS = 6
 
 
-def marks_of(record: Record) -> frozenset[str]:
-    """Return the marks of a record."""
+def marks_of(record: Record, zone: tzinfo = UTC) -> frozenset[str]:
+    """Return the marks of a record whose days are those of a zone, unless its time brings an offset of its own."""
     text, marks = record.text, set()
     if not is_english(text):
         marks.add(FOREIGN)
@@ -55,7 +56,7 @@ def marks_of(record: Record) -> frozenset[str]:
         marks.update(LIFE[name] for name in told_in(text))
         if said("standing", text):
             marks.add(STANDING)
-    days = dict.fromkeys(_days(text[:_READ], record.at))
+    days = dict.fromkeys(_days(text[:_READ], read_in(record.at, zone)))
     marks.update(f"{_POINTS_AT}{day}" for day in list(days)[:_MOST_DAYS])
     marks.update(_RECURS[weekday] for weekday in recurring_in(text[:_READ]))
     if record.kind is Kind.MESSAGE:
@@ -67,7 +68,7 @@ def marks_of(record: Record) -> frozenset[str]:
 
 
 def days_in(marks: Iterable[str]) -> list[int]:
-    """Return the days that the marks point at, counted from the day it was said, so -1 is the one before."""
+    """Return the days that the marks point at, counted from the day in UTC when it was said; -1 is the one before."""
     return [int(mark[len(_POINTS_AT) :]) for mark in marks if mark.startswith(_POINTS_AT)]
 
 
@@ -103,12 +104,12 @@ def _clauses(sentence: str, stating: Sequence[re.Pattern[str]]) -> list[str]:
 def _days(text: str, at: datetime) -> Iterable[int]:
     """Return the days in the middle of the stretches of time that a text points at; of "on Friday" the last and the
     next, as texts tell of plans, too, but for a sentence that shows the past."""
-    said_at = at.timestamp()
+    said_at, today = at.timestamp(), at.astimezone(UTC).toordinal()
     for phrase in phrases(text, at, lies="either"):
         span = phrase.span
         meant = phrase.step or span.start <= said_at or not _is_past(_sentence_at(text, phrase.start))
         if meant and span.end - span.start < _LONGEST:
-            yield int((span.start + span.end) / 2 // DAY - said_at // DAY)
+            yield span.middle.toordinal() - today
 
 
 def _is_past(sentence: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from typing import cast
 
@@ -26,6 +26,7 @@ from memorist.records.filters import Filter
 from memorist.records.record import Hit, Record, Replaced
 from memorist.records.scope import Wall
 from memorist.records.times import Clock, now, to_micros
+from memorist.records.zones import read_in
 from memorist.stores.base import Outline, Store
 from memorist.system.aside import aside, is_large
 
@@ -69,7 +70,7 @@ class Recaller:
         self._scale: Scale | None = None
 
     async def recall(
-        self, walls: Sequence[Wall], request: Recall, filter: Filter, notes: Notes | None = None
+        self, walls: Sequence[Wall], request: Recall, filter: Filter, notes: Notes | None = None, zone: tzinfo = UTC
     ) -> list[Hit]:
         """Return the best hits behind all of `walls`, best first.
 
@@ -79,6 +80,7 @@ class Recaller:
             filter: which records the request is about.
             notes: receives the duration of each part and, if it belongs to this question, the records just below the
                 cut.
+            zone: whose days the question means.
         """
         if request.limit < 1 or (not request.query.strip() and request.vector is None):
             return []
@@ -86,7 +88,7 @@ class Recaller:
             known = {wall: index for wall in walls if (index := await self.indexes.of(wall)).rows}
         if not known:
             return []
-        question = _read(request, known, self._clock())
+        question = _read(request, known, self._clock(), zone)
         vector: Floats | None = None
         with part(notes, "embedding"):
             if request.vector is not None and request.mode != "lexical":
@@ -192,14 +194,14 @@ class Recaller:
         return index, ranked
 
 
-def _read(request: Recall, known: Mapping[Wall, WallIndex | Outline], moment: datetime) -> Question:
+def _read(request: Recall, known: Mapping[Wall, WallIndex | Outline], moment: datetime, zone: tzinfo) -> Question:
     """Read the question with the users, speakers and years behind the walls; the plain cosine needs none."""
     if request.mode == "dense":
         return UNREAD
     speakers = {name for index in known.values() for name in index.speakers if name is not None}
     users = {wall.user for wall in known if wall.user is not None}
     years = sorted({year for index in known.values() for year in index.years}) if request.now is None else ()
-    asked_at = cast(datetime, request.now or moment)  # requests hold times as datetimes
+    asked_at = read_in(cast(datetime, request.now or moment), zone)  # requests hold times as datetimes
     return read_question(request.query[:MAX_TEXT], speakers=speakers, users=users, now=asked_at, years=years)
 
 

@@ -6,7 +6,7 @@ from enum import Enum
 from types import NoneType
 from typing import Any, Self, get_args, get_origin
 
-from memorist.records.times import iso, parse_time
+from memorist.records.times import parse_time, told
 from memorist.system.hints import fields_of, once, read_hint
 
 _AS_IT_IS = frozenset((str, int, float, bool, NoneType))
@@ -22,7 +22,7 @@ def plain(value: Any) -> Any:
     if type(value) in _AS_IT_IS:
         return value
     if isinstance(value, datetime):
-        return iso(value)
+        return told(value)
     if isinstance(value, Enum):
         return getattr(value, "names", value.value)
     if hasattr(value, "to_dict"):

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
@@ -150,9 +150,11 @@ def make_filter(
     until: TimeLike | None = None,
     as_of: TimeLike | None = None,
     now: datetime | None = None,
+    zone: tzinfo = UTC,
     **rest: Any,
 ) -> Filter:
-    """Return the filter that a verb's arguments describe; relative times count from `now`.
+    """Return the filter that a verb's arguments describe; relative times count from `now`, and times that name no
+    zone are those of `zone`.
 
     Raises:
         InvalidInputError: an argument is wrong.
@@ -168,9 +170,9 @@ def make_filter(
         kinds=None if kinds is None else frozenset(map(parse_kind, kinds)),
         where=None if where is None else parse_condition(where),
         payload=None if payload is None else parse_condition(payload),
-        since=None if since is None else parse_bound(since, now),
-        until=None if until is None else parse_bound(until, now),
-        as_of=None if as_of is None else parse_bound(as_of, now),
+        since=None if since is None else parse_bound(since, now, zone),
+        until=None if until is None else parse_bound(until, now, zone),
+        as_of=None if as_of is None else parse_bound(as_of, now, zone),
         **rest,
     )
 

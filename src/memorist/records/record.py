@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from random import Random
 from typing import Any, Literal, TypeAlias, TypedDict, cast
@@ -16,6 +16,7 @@ from memorist.records.kind import Kind
 from memorist.records.origins import MAX_SOURCES, NOBODY, Author, AuthorLike, Door, Origin, author_of_role
 from memorist.records.scope import Scope
 from memorist.records.times import TimeLike, parse_expiry, parse_time
+from memorist.records.zones import moved
 
 __all__ = [
     "Action",
@@ -58,7 +59,8 @@ class Action(StrEnum):
 class Record(Plain):
     """One memory, as it is stored.
 
-    `metadata` is the user's alone; `payload` holds the kind's own fields. Times are in UTC.
+    `metadata` is the user's alone; `payload` holds the kind's own fields. Times are in UTC, but for
+    `happened_at`, which keeps the offset that it was brought in.
     `superseded_by` is the id of the record that took this one's place at `superseded_at`.
     `version` counts the changes from 1. `origin` is who wrote it, where, and what it was derived from.
     """
@@ -98,6 +100,15 @@ class Record(Plain):
         """Whether nothing has taken this record's place."""
         return self.superseded_at is None
 
+    def read_in(self, zone: tzinfo) -> "Record":
+        """Return the record with its times as they are read in a zone, so that their days are those of its user."""
+        if zone is UTC:
+            return self
+        times: dict[str, Any] = {
+            name: moved(value, zone) for name in _TIMES if (value := getattr(self, name)) is not None
+        }
+        return replace(self, **times)
+
     def brought(self, door: Door) -> "Record":
         """Return the record as it may be brought through a door."""
         if door.is_open:
@@ -123,7 +134,7 @@ class Record(Plain):
                 raise InvalidInputError(f"a record lacks {name}")
         names = {label: values.pop(label, None) for label in ("tenant", "user", "agent", "session")}
         values["scope"] = Scope(**{label: name for label, name in names.items() if name is not None})
-        for name in ("created_at", "updated_at", "happened_at", "expires_at", "superseded_at"):
+        for name in _TIMES:
             if values.get(name) is not None:
                 values[name] = parse_time(values[name])
         values["kind"] = parse_kind(values["kind"])
@@ -137,6 +148,7 @@ class Record(Plain):
         return replace(record, **check_fields(record))
 
 
+_TIMES = ("created_at", "updated_at", "happened_at", "expires_at", "superseded_at")
 _NEEDED = ("id", "kind", "content", "created_at", "updated_at")
 _PLAIN_FIELDS = {*Record.__dataclass_fields__, "tenant", "user", "agent", "session"} - {"scope"}
 
@@ -186,7 +198,7 @@ class Draft:
         source: who or what says so, kept in the history.
         verified: whether someone has checked it.
         rating: feedback from -1 (bad) to 1 (good).
-        happened_at: when it happened, in any form `parse_time` takes.
+        happened_at: when it happened, in any form `parse_time` takes; without a zone it is a time of the memory's.
         expires_at: when it stops being remembered: a point in time, or (a number) seconds from now.
         supersedes: the id of a record whose place this one takes.
         author: who wrote it, of `origins.Author`, by name; several if several did. By default a message's
@@ -230,8 +242,8 @@ class Draft:
         values = {name: getattr(self, name) for name in Draft.__dataclass_fields__}
         return {name: plain(value) for name, value in values.items() if value is not None}
 
-    def to_record(self, scope: Scope, created_at: datetime, door: Door) -> Record:
-        """Return the record this draft becomes in `scope`; `door` is where it comes in.
+    def to_record(self, scope: Scope, created_at: datetime, door: Door, zone: tzinfo = UTC) -> Record:
+        """Return the record this draft becomes in `scope`; `door` is where it comes in, `zone` that of its times.
 
         The authors of the records that it is derived from are not among its authors yet.
 
@@ -255,8 +267,8 @@ class Draft:
             rating=self.rating,
             created_at=created_at,
             updated_at=created_at,
-            happened_at=None if self.happened_at is None else parse_time(self.happened_at),
-            expires_at=None if self.expires_at is None else parse_expiry(self.expires_at, created_at),
+            happened_at=None if self.happened_at is None else parse_time(self.happened_at, zone),
+            expires_at=None if self.expires_at is None else parse_expiry(self.expires_at, created_at, zone),
             origin=Origin(
                 authors=self.authors(door), door=door.name, derived_from=cast(tuple[str, ...], self.derived_from)
             ),

@@ -1,4 +1,4 @@
-"""Points in time: read from strict, unambiguous forms, and kept as UTC to the microsecond."""
+"""Points in time: read from strict, unambiguous forms, and kept to the microsecond, with the offset they bring."""
 
 import re
 from collections.abc import Callable
@@ -6,10 +6,11 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import TypeAlias
 
 from memorist.errors import InvalidInputError, shown
+from memorist.records.zones import offset_of, with_offset
 from memorist.system.regex import regex
 
 TimeLike: TypeAlias = datetime | str | int | float
-"""A datetime (naive means UTC), a text such as ISO 8601, or seconds since 1970."""
+"""A datetime, a text such as ISO 8601, or seconds since 1970. One that names no zone is a time of the memory's zone."""
 
 Clock: TypeAlias = Callable[[], datetime]
 """Returns the present, in UTC."""
@@ -53,17 +54,27 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def parse_time(value: TimeLike) -> datetime:
-    """Return the point in time that `value` names, in UTC.
+def parse_time(value: TimeLike, zone: tzinfo = UTC) -> datetime:
+    """Return the point in time that `value` names, in the offset from UTC that it brings.
 
     Reads ISO 8601, RFC 2822, dates with the month's name, in any language that has a table, or with numbers
     ("1:56 pm on 8 May, 2023", "2023/04/10 (Mon) 23:07"), and seconds or milliseconds since 1970 (numbers, or digits in
-    a text). Without a zone the time is UTC; without a time of day it is midnight. A dotted date has the day first.
+    a text). Without a time of day it is midnight. A dotted date has the day first.
+
+    Args:
+        value: the time.
+        zone: that of a time which names none.
 
     Raises:
         InvalidInputError: the value names no point in time, or more than one: "10/11/2012" (write the month's
             name, or the year first), a zone such as EST (write its offset), a date without its year.
     """
+    moment = read_time(value)
+    return moment if moment.tzinfo is not None else _placed(value, moment.replace(tzinfo=zone))
+
+
+def read_time(value: TimeLike) -> datetime:
+    """Return the time that `value` names, as `parse_time` does; one that names no zone stays without."""
     try:
         if isinstance(value, datetime):
             moment = value
@@ -73,14 +84,24 @@ def parse_time(value: TimeLike) -> datetime:
             moment = _from_text(value)
         else:
             raise ValueError(f"a {type(value).__name__} is no time")
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except _AmbiguousError as error:
         raise InvalidInputError(f"{shown(value)} is not one point in time: {error}") from error
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"{shown(value)} is not a point in time; {_ADVICE}") from error
+    return moment if moment.tzinfo is None else _placed(value, moment)
 
 
-def parse_bound(value: TimeLike, start: datetime | None = None) -> datetime:
+def _placed(value: TimeLike, moment: datetime) -> datetime:
+    """Return a time at a fixed offset: times of one zone would be compared by the clock on the wall."""
+    if moment.tzinfo is UTC:
+        return moment
+    try:
+        return with_offset(moment.astimezone(UTC), offset_of(moment))
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{shown(value)} is not a point in time; {_ADVICE}") from error
+
+
+def parse_bound(value: TimeLike, start: datetime | None = None, zone: tzinfo = UTC) -> datetime:
     """Return the point in time that bounds a read: what `parse_time` reads, or a time relative to `start`.
 
     "7 days ago" and the duration "7d" lie before `start`, "in 2 hours" after it. Units are s, m, h, d and w,
@@ -89,18 +110,19 @@ def parse_bound(value: TimeLike, start: datetime | None = None) -> datetime:
     Args:
         value: the time.
         start: what relative times count from; None refuses them.
+        zone: that of a time which names none.
 
     Raises:
         InvalidInputError: as for `parse_time`.
     """
-    return _relative(value, start, -1) or parse_time(value)
+    return _relative(value, start, -1) or parse_time(value, zone)
 
 
-def parse_expiry(value: TimeLike, start: datetime) -> datetime:
+def parse_expiry(value: TimeLike, start: datetime, zone: tzinfo = UTC) -> datetime:
     """Return when something expires: what `parse_bound` reads, but numbers and durations count on from `start`."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _moved(start, value)
-    return _relative(value, start, 1) or parse_time(value)
+    return _relative(value, start, 1) or parse_time(value, zone)
 
 
 def parse_duration(value: str | float) -> float | None:
@@ -119,16 +141,16 @@ def in_words(seconds: float) -> str:
 
 
 def checked_bound(value: TimeLike) -> TimeLike:
-    """Return a relative time as it is, to be read later by `parse_bound`; of any other, the point in time."""
-    return value if _relative(value, _ANY_DAY, -1) is not None else parse_time(value)
+    """Return a relative time as it is, to be read later by `parse_bound`; of any other, what `read_time` does."""
+    return value if _relative(value, _ANY_DAY, -1) is not None else read_time(value)
 
 
 def checked_expiry(value: TimeLike) -> TimeLike:
-    """Return a relative time as it is, to be read later by `parse_expiry`; of any other, the point in time."""
+    """Return a relative time as it is, to be read later by `parse_expiry`; of any other, what `read_time` does."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         _moved(_ANY_DAY, value)
         return value
-    return value if _relative(value, _ANY_DAY, 1) is not None else parse_time(value)
+    return value if _relative(value, _ANY_DAY, 1) is not None else read_time(value)
 
 
 def to_micros(moment: datetime) -> int:
@@ -141,17 +163,15 @@ def from_micros(micros: int) -> datetime:
     return _EPOCH + _MICROSECOND * micros
 
 
-def local(moment: datetime, zone: tzinfo | None = None) -> datetime:
-    """Return a time in a zone, by default this machine's; in UTC where the calendar ends before it gets there."""
-    try:
-        return moment.astimezone(zone)
-    except OverflowError:
-        return moment.astimezone(UTC)
-
-
 def iso(moment: datetime) -> str:
     """Return ISO 8601 in UTC with six decimals, so that texts sort as the times do; a naive time is UTC already."""
-    return parse_time(moment).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    there = parse_time(moment).astimezone(UTC)
+    return there.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def told(moment: datetime) -> str:
+    """Return ISO 8601 as `iso` does, in the offset that the time brings; without any for a time that names no zone."""
+    return iso(moment) if moment.tzinfo is UTC else moment.isoformat(timespec="microseconds")
 
 
 class _AmbiguousError(ValueError):

@@ -10,13 +10,14 @@ from memorist.records.origins import Author, Origin
 from memorist.records.record import Kind, Record
 from memorist.records.scope import Scope, Wall
 from memorist.records.times import from_micros, to_micros
+from memorist.records.zones import offset_of, with_offset
 from memorist.stores.rules import Stored
 
 _KINDS = {str(each): each for each in Kind}
 COLUMNS = (
     "id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,"
     " created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version,"
-    " authors, door, derived_from"
+    " authors, door, derived_from, happened_offset"
 )
 NAMES = tuple(COLUMNS.split(", "))
 
@@ -41,6 +42,7 @@ def values_of(record: Record) -> tuple[Any, ...]:
         to_micros(record.created_at), to_micros(record.updated_at), _micros(record.happened_at),
         _micros(record.expires_at), record.superseded_by, _micros(record.superseded_at), record.version,
         record.origin.authors.value, record.origin.door, _json(sources) if sources else None,
+        None if record.happened_at is None else offset_of(record.happened_at),
     )  # fmt: skip
 
 
@@ -48,9 +50,9 @@ def record_of(row: Sequence[Any], wall: Wall) -> Record:
     """Return the record with the `COLUMNS` in `row`."""
     (
         id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,
-        created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version, *origin,
+        created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version, *rest,
     ) = row  # fmt: skip
-    held = _mapping(payload)
+    held, origin, [offset] = _mapping(payload), rest[:3], rest[3:] or [None]  # a row of an older history has less
     return Record(
         id=id,
         kind=_KINDS[kind],
@@ -65,12 +67,12 @@ def record_of(row: Sequence[Any], wall: Wall) -> Record:
         rating=rating,
         created_at=from_micros(created_at),
         updated_at=from_micros(updated_at),
-        happened_at=_moment(happened_at),
+        happened_at=_moment(happened_at, offset),
         expires_at=_moment(expires_at),
         superseded_by=superseded_by,
         superseded_at=_moment(superseded_at),
         version=version,
-        origin=_origin(*origin) if origin else Origin.assumed(kind, held, source),  # a row of an older history
+        origin=_origin(*origin) if origin else Origin.assumed(kind, held, source),
     )
 
 
@@ -101,8 +103,10 @@ def _mapping(text: str) -> dict[str, Any]:
     return {} if text == "{}" else json.loads(text)
 
 
-def _moment(value: int | None) -> datetime | None:
-    return None if value is None else from_micros(value)
+def _moment(value: int | None, offset: int | None = None) -> datetime | None:
+    if value is None or offset is None:
+        return None if value is None else from_micros(value)
+    return with_offset(from_micros(value), offset)
 
 
 # json.dumps would make an encoder each time

@@ -14,7 +14,7 @@ PREFIX = "MEMORIST_"
 VARIABLES: Mapping[str, tuple[str, ...]] = {
     "settings": (
         "DB", "INDEX", "EMBEDDER", "MODEL", "KEY_FROM", "BUSY_TIMEOUT", "CACHE_BYTES", "LARGEST_INDEX",
-        "LARGEST_RECORD", "TRUST", "CONFIRM", "SECRETS", "KEEP_TRACES", "AUDIT", "SIGNING_KEY",
+        "LARGEST_RECORD", "TRUST", "CONFIRM", "SECRETS", "ZONE", "KEEP_TRACES", "AUDIT", "SIGNING_KEY",
     ),
     "options of commands": (
         "TENANT", "USER", "AGENT", "HOST", "PORT", "TRUST_PROXY", "LOG_FORMAT", "CHAT_MODEL", "PROMPTS",

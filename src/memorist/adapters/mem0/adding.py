@@ -65,7 +65,7 @@ async def draw(
         for message in messages
         if (text := text_of(message)) is not None
     ]
-    extraction = await extract_facts(given, model=model, prompts=prompts, now=memory.clock())
+    extraction = await extract_facts(given, model=model, prompts=prompts, now=memory.clock(), zone=memory.zone)
     results = []
     for statement in extraction.statements:
         own: dict[str, Any] = {"id": fresh_id(), "metadata": pattern.metadata, "payload": pattern.payload}

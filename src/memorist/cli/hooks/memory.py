@@ -44,7 +44,7 @@ async def _open(caller: Caller, *, server: bool = True, embeds: bool = True, bri
     url = caller.server() if server else None
     if url is not None or settings.url.startswith(("http://", "https://")):
         token = os.environ.get("MEMORIST_TOKEN") or None
-        return await Memory.connect(url or settings.url, token=token, **scope)
+        return await Memory.connect(url or settings.url, token=token, zone=settings.zone, **scope)
     if embeds:
         settings = settings.with_given(embedder=open_ahead(settings.embedder, brief=brief))
     return await Memory.open(settings=settings, **scope).through(HOOK)

@@ -14,7 +14,7 @@ from memorist.imports.html import html_text
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, each
 from memorist.imports.sources import Part
-from memorist.records.times import parse_time
+from memorist.records.times import parse_time, read_time
 
 _PRODUCTS = ("Gemini", "Bard")
 _PROMPT = re.compile(r"(?:Prompted(?: with:)?|Asked(?: Gemini:| Bard:)?|Said|Answered|Branched)\s+")
@@ -94,7 +94,7 @@ def _time(text: str) -> datetime | None:
     text = " ".join(text.split())
     try:
         plain = _ZONE.sub("", text)
-        moment = parse_time(plain) if len(text) < 60 and re.search(r"\d:\d\d", text) else None
+        moment = read_time(plain) if len(text) < 60 and re.search(r"\d:\d\d", text) else None
     except InvalidInputError:
         return None
     return moment.replace(tzinfo=None) if moment is not None and plain != text else moment

@@ -17,7 +17,7 @@ from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, pieces
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
-from memorist.records.times import parse_time
+from memorist.records.times import read_time
 
 _SUFFIXES = (".md", ".markdown", ".mdown")
 _HEADING = re.compile(r"(#{1,6})\s++(.*)")
@@ -203,7 +203,7 @@ def _time(front: dict[str, Any], title: str) -> Any:
     for text in (given, day and day[0]):
         try:
             if isinstance(text, str):
-                return parse_time(text)
+                return read_time(text)
         except InvalidInputError:
             continue
     return None

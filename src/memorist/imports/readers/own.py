@@ -14,13 +14,13 @@ from memorist.imports.readers.common import digest, each_record
 from memorist.imports.sources import Part
 from memorist.operations.lines import FORMAT, check_header, is_export, read_object
 from memorist.records.record import MAX_ID, Kind
-from memorist.records.times import iso, parse_time
+from memorist.records.times import iso, read_time
 
 _BESIDE = {"speaker", "session", "group", "timestamp", "user", "role", "id"}
 _FIELDS = _BESIDE | {"text", "content", "metadata"}
 _RECORD_FIELDS = frozenset(("kind", "tenant", "created_at", "updated_at", "version"))
 _NOT_TEXT = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "compressed"}
-_parsed = lru_cache(maxsize=1024)(parse_time)
+_parsed = lru_cache(maxsize=1024)(read_time)
 """The messages of a session often share one time, in a form that is slow to read."""
 
 
@@ -107,7 +107,7 @@ def _message(where: str, fields: Mapping[str, Any]) -> Item:
     if isinstance(when, str):
         when = _parsed(when) if when.strip() else None
     elif when is not None:
-        when = parse_time(when)
+        when = read_time(when)
     content = fields.get("content") if fields.get("text") is None else fields["text"]
     if not isinstance(content, str) or not content.strip():
         given = "neither text nor content is given" if content is None else "the text must be a string and not blank"

@@ -145,7 +145,7 @@ def _login(server: Server, sessions: Sessions) -> Callable[[Request], Awaitable[
             status, _, problem = problem_of(error)
             return _login_page(target, problem["detail"], status)
         response = RedirectResponse(target, 303)
-        set_cookie(request, response, sessions.begin(secret))
+        set_cookie(request, response, sessions.begin(server.memory.zone, secret))
         return response
 
     return login

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.records.record import Record
+from memorist.records.zones import zone_of
 from memorist.serve.console.visits import Visit
-from memorist.serve.console.zones import parse_zone
 from memorist.serve.reading import number_of
 
 REVISABLE = ("content", "cue", "metadata", "payload", "verified", "happened_at", "expires_at")
@@ -132,5 +132,5 @@ async def set_topic(visit: Visit) -> Response:
 
 async def set_zone(visit: Visit) -> Response:
     """Set the zone in which this browser is shown times."""
-    visit.session.zone = parse_zone(visit.needed("zone"))
+    visit.session.zone = zone_of(visit.needed("zone"))
     return visit.redirect("/status", f"Times are shown in {visit.session.zone}.")

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, tzinfo
 from itertools import islice, pairwise
 from typing import TypeAlias
 
-from memorist.records.times import local
+from memorist.records.zones import local
 
 Begin: TypeAlias = Callable[[datetime], datetime]
 HEIGHT = 132

@@ -6,10 +6,11 @@ from starlette.responses import Response
 from memorist.errors import ConflictError, FormatError, InvalidInputError, NotFoundError, ScopeError
 from memorist.imports import Options, imports, readers, undo
 from memorist.memory import Memory
+from memorist.records.zones import zone_of
 from memorist.serve.console.jobs import Job
 from memorist.serve.console.rendering import link
 from memorist.serve.console.visits import Visit
-from memorist.serve.console.zones import parse_zone, zone_names
+from memorist.serve.console.zones import zone_names
 
 COLUMNS = ("text", "time", "speaker", "conversation", "id")
 """What a column of a table may be."""
@@ -84,7 +85,7 @@ async def go(visit: Visit) -> Response:
 def _options(visit: Visit) -> Options:
     columns = {name: column for name in COLUMNS if (column := visit.value(name)) is not None}
     zone = visit.value("zone")
-    return Options(me=visit.value("me"), zone=visit.session.zone if zone is None else parse_zone(zone), columns=columns)
+    return Options(me=visit.value("me"), zone=visit.session.zone if zone is None else zone_of(zone), columns=columns)
 
 
 async def imported(visit: Visit) -> Response:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from memorist.memory import Memory
 from memorist.operations.arguments import one_of
 from memorist.records.record import Record
-from memorist.records.times import local
+from memorist.records.zones import local
 from memorist.serve.console.groups import Group, Layout, lay_out, names_of
 from memorist.serve.console.visits import Visit
 

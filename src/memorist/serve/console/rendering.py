@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from memorist import __version__
 from memorist.recall.rank import WEIGHTS
-from memorist.records.times import local
+from memorist.records.zones import read_in
 from memorist.serve.console.charts import Share, shares_of
 from memorist.serve.console.zones import field_of, written_day
 
@@ -51,7 +51,7 @@ def link(path: str, **query: Any) -> str:
 @pass_context
 def _when(context: Context, moment: datetime, form: str = "%Y-%m-%d %H:%M") -> Markup:
     """Return a time, in the visitor's zone, as an element that people and programs can read."""
-    there = local(moment, context.get("zone", UTC))
+    there = read_in(moment, context.get("zone", UTC))
     exact = there.isoformat()
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, format(there, form))
 
@@ -80,7 +80,7 @@ def _field(context: Context, moment: datetime | None) -> str:
 @pass_context
 def _iso_date(context: Context, moment: datetime) -> str:
     """Return the day, in the visitor's zone, as 2024-05-01."""
-    return local(moment, context.get("zone", UTC)).date().isoformat()
+    return read_in(moment, context.get("zone", UTC)).date().isoformat()
 
 
 def _shares(signals: Mapping[str, float]) -> list[Share]:

@@ -69,9 +69,9 @@ class Sessions:
         self._sessions.move_to_end(session.id)
         return session
 
-    def begin(self, secret: str | None = None) -> Session:
-        """Return a new session that shares nothing with an older one."""
-        session = Session(secret=secret)
+    def begin(self, zone: tzinfo, secret: str | None = None) -> Session:
+        """Return a new session that shares nothing with an older one, and is shown times in a zone."""
+        session = Session(secret=secret, zone=zone)
         self._sessions[session.id] = session
         while len(self._sessions) > _MOST_SESSIONS:
             self._sessions.popitem(last=False)

@@ -12,7 +12,8 @@ from memorist.memory import Memory
 from memorist.operations.answers import Replacement
 from memorist.records.kind import MEMORIES
 from memorist.records.record import Kind, Record
-from memorist.records.times import iso, local
+from memorist.records.times import iso
+from memorist.records.zones import local
 from memorist.serve.console.charts import Mark, spans_between
 from memorist.serve.console.home import rows_of
 from memorist.serve.console.visits import Visit

@@ -172,7 +172,7 @@ class Visit:
         """
         scope = self.grant.scope(tenant=self.value("tenant"), user=user)
         self.request.scope[SCOPE] = scope
-        return self.server.quotas.memory(self.server.memory, self.grant, scope)
+        return self.server.quotas.memory(self.server.memory, self.grant, scope).scoped(zone=self.session.zone)
 
     @property
     def everyone(self) -> bool:
@@ -284,7 +284,7 @@ def answered(
     async def route(request: Request) -> Response:
         session = sessions.find(request.cookies.get(COOKIE))
         fresh = session is None
-        session = session or sessions.begin()
+        session = session or sessions.begin(server.memory.zone)
         try:
             grant = await authorized(request, server, session.secret)
         except UnauthorizedError:

@@ -1,16 +1,15 @@
 """Time zones: times are stored in UTC, and shown in the zone that a visitor chose."""
 
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from functools import lru_cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import available_timezones
 
-from memorist.errors import InvalidInputError, shown
-from memorist.records.times import local
+from memorist.records.zones import local, read_in
 
 
 def written_day(moment: datetime, zone: tzinfo) -> str:
-    """Return a time's day in a zone, in words: Monday, 4 March 2024."""
-    there = local(moment, zone)
+    """Return a time's day in its own offset or in a zone, in words: Monday, 4 March 2024."""
+    there = read_in(moment, zone)
     return f"{there:%A}, {there.day} {there:%B} {there.year}"
 
 
@@ -23,14 +22,3 @@ def field_of(moment: datetime, zone: tzinfo) -> str:
 def zone_names() -> tuple[str, ...]:
     """Return the names of the zones that this machine knows, UTC first."""
     return ("UTC", *sorted(name for name in available_timezones() if "/" in name and not name.startswith("Etc/")))
-
-
-def parse_zone(name: str) -> tzinfo:
-    """Return the zone of this name.
-
-    Raises:
-        InvalidInputError: there is no such zone.
-    """
-    if name not in zone_names():
-        raise InvalidInputError(f"there is no time zone {shown(name)}; give a name such as Europe/Lisbon, or UTC")
-    return UTC if name == "UTC" else ZoneInfo(name)

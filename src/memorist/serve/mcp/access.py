@@ -7,7 +7,7 @@ from memorist.errors import ScopeError
 from memorist.memory import Memory
 from memorist.serve.auth import Right, Tokens, admitted, bearer
 from memorist.serve.quotas import Quotas
-from memorist.serve.reading import USER_HEADER, header
+from memorist.serve.reading import USER_HEADER, ZONE_HEADER, header
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ class Gate:
         Raises:
             UnauthorizedError: it has no token, or one that is unknown or expired.
             ScopeError: it names a user other than the token's.
-            InvalidInputError: the header Memorist-User is blank, repeated or not UTF-8, or holds no user's name.
+            InvalidInputError: the header Memorist-User or Memorist-Zone is blank, repeated or not UTF-8, or holds no
+                user's or zone's name.
         """
         secret = bearer(header(headers, "Authorization"))
         named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
@@ -73,5 +74,5 @@ class Gate:
         grant.check(Right.READ)
         bound = replace(grant, tenant=grant.tenant or self.tenant, user=grant.user or self.user)
         scope = bound.scope(user=header(headers, USER_HEADER), agent=self.agent, session=self.session)
-        memory = self.quotas.memory(self.memory, grant, scope)
+        memory = self.quotas.memory(self.memory, grant, scope).scoped(zone=header(headers, ZONE_HEADER))
         return Access(memory, self.right if grant.right.includes(self.right) else grant.right, grant.token)

@@ -25,6 +25,7 @@ from memorist.framing.frame import neutralise
 from memorist.memory import Memory
 from memorist.records.record import Kind, Record
 from memorist.records.times import iso
+from memorist.records.zones import read_in
 from memorist.serve.mcp.access import Access
 
 TOPICS_URI = "memory://topics"
@@ -111,7 +112,10 @@ async def profile(memory: Memory) -> str:
     parts = [f"# {_line(memory.scope.user) if memory.scope.user else 'Shared by all users'}"]
     if topics:
         parts += ["\n## Topics", *(f"- {_line(name)}: {_line(value)}" for name, value in topics.items())]
-    held = ["" if fact.happened_at is None else f" (since {fact.happened_at:%Y-%m-%d})" for fact in facts]
+    held = [
+        "" if fact.happened_at is None else f" (since {read_in(fact.happened_at, memory.zone):%Y-%m-%d})"
+        for fact in facts
+    ]
     if facts:
         parts += ["\n## Facts", *(f"- {_line(fact.content)}{since}" for fact, since in zip(facts, held, strict=True))]
     number = await memory.count()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, get_origin
 
 from memorist.agents.excerpts import share
@@ -130,16 +130,19 @@ TOPICS = _object(
 )
 
 
-def record_of(record: Record, *, most: int | None = None, field: str = "content", offset: int = 0) -> dict[str, Any]:
+def record_of(
+    record: Record, zone: tzinfo, *, most: int | None = None, field: str = "content", offset: int = 0
+) -> dict[str, Any]:
     """Return a record as the tools show it: without empty fields, and without its tenant and user.
 
     Args:
         record: the record.
+        zone: in which its times are shown, so that a model tells the days of the user.
         most: the most characters of each field; by default as many as one result may have.
         field: the field that is shown from `offset` on; the others are shown from their beginning.
         offset: the number of characters to pass over; of metadata and payload, of their JSON.
     """
-    plain = record.to_dict()
+    plain = record.read_in(zone).to_dict()
     authors = plain.pop("origin")["authors"]
     plain["authors"] = [] if authors == ["user"] else authors
     found = {
@@ -160,18 +163,18 @@ def record_of(record: Record, *, most: int | None = None, field: str = "content"
     return {**found, "cut": cut} if cut else found
 
 
-def records_of(records: list[Record]) -> dict[str, Any]:
+def records_of(records: list[Record], zone: tzinfo) -> dict[str, Any]:
     """Return records as the tools show them."""
-    return {"records": [record_of(each, most=share(len(records))) for each in records]}
+    return {"records": [record_of(each, zone, most=share(len(records))) for each in records]}
 
 
-def changes_of(page: ReplacementPage) -> dict[str, Any]:
+def changes_of(page: ReplacementPage, zone: tzinfo) -> dict[str, Any]:
     """Return a page of changes as the tools show them."""
     most = share(2 * len(page.changes))
     changes = [
         {
-            "record": record_of(each.record, most=most),
-            "former": record_of(each.former, most=most),
+            "record": record_of(each.record, zone, most=most),
+            "former": record_of(each.former, zone, most=most),
             "score": round(each.score, 4),
             "signs": list(each.signs),
         }
@@ -186,12 +189,12 @@ def context_of(told: Context) -> dict[str, Any]:
     return {"text": told.text, "confidence": round(told.confidence, 4), "tokens": told.tokens, "ids": ids}
 
 
-def hits_of(hits: list[Hit]) -> dict[str, Any]:
+def hits_of(hits: list[Hit], zone: tzinfo) -> dict[str, Any]:
     """Return what a search found as the tools show it."""
     return {
         "hits": [
             {
-                "record": record_of(hit.record, most=share(len(hits))),
+                "record": record_of(hit.record, zone, most=share(len(hits))),
                 "similarity": round(hit.similarity, 4),
                 "score": round(hit.score, 4),
                 "matched": list(hit.matched),

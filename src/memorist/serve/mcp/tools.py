@@ -104,12 +104,12 @@ class MemoryTools:
         if supersedes is not None and kind != "fact":
             raise InvalidInputError("supersedes goes with the kind 'fact'; update_memory changes any memory")
         if kind == "fact":
-            return record_of(await self._memory.facts.add(content, supersedes=supersedes, **fields))
+            return record_of(await self._memory.facts.add(content, supersedes=supersedes, **fields), self._memory.zone)
         if kind == "experience":
             if when_to_use is None:
                 raise InvalidInputError("an experience needs when_to_use: the situation in which it helps")
-            return record_of(await self._memory.experiences.add(when_to_use, content, **fields))
-        return record_of(await self._memory.notes.add(content, **fields))
+            return record_of(await self._memory.experiences.add(when_to_use, content, **fields), self._memory.zone)
+        return record_of(await self._memory.notes.add(content, **fields), self._memory.zone)
 
     async def search_memories(
         self,
@@ -147,7 +147,7 @@ class MemoryTools:
             shared: also search what all users share.
         """
         given = _given(locals())
-        return hits_of(await self._memory.recall(from_source=given.pop("source"), **given))
+        return hits_of(await self._memory.recall(from_source=given.pop("source"), **given), self._memory.zone)
 
     async def get_context(
         self,
@@ -197,7 +197,7 @@ class MemoryTools:
             session: only of this conversation.
             shared: also what all users share.
         """
-        return records_of(await self._memory.recent(**_given(locals())))
+        return records_of(await self._memory.recent(**_given(locals())), self._memory.zone)
 
     async def list_changes(
         self,
@@ -216,7 +216,7 @@ class MemoryTools:
             min_score: leave out what is less likely a change, 0 to 1; 1 for what was superseded.
             cursor: the `next` of the page before.
         """
-        return changes_of(await self._memory.changes(**_given(locals())))
+        return changes_of(await self._memory.changes(**_given(locals())), self._memory.zone)
 
     async def get_memory(
         self, id: str, field: Literal["content", "cue", "metadata", "payload"] = "content", offset: int = 0
@@ -233,7 +233,7 @@ class MemoryTools:
         record = await self._memory.get(id)
         if record is None:
             raise NotFoundError(f"there is no record {shown(id)} in this scope")
-        return record_of(record, field=field, offset=whole("offset", offset))
+        return record_of(record, self._memory.zone, field=field, offset=whole("offset", offset))
 
     async def update_memory(
         self,
@@ -266,7 +266,7 @@ class MemoryTools:
         given = {name: value for name, value in _given(locals()).items() if value is not None and name != "clear"}
         if both := given.keys() & set(clear or ()):
             raise InvalidInputError(f"{min(both)} is given and to be cleared; say one of the two")
-        return record_of(await self._memory.revise(**given | dict.fromkeys(clear or ())))
+        return record_of(await self._memory.revise(**given | dict.fromkeys(clear or ())), self._memory.zone)
 
     async def delete_memory(self, id: str) -> Answer:
         """Forget one memory for good, its text in the history included. Only when the user wants it gone.
@@ -284,7 +284,7 @@ class MemoryTools:
             rating: from -1 (wrong or misleading) over 0 to 1 (right and useful).
             source: who says so.
         """
-        return record_of(await self._memory.rate(id, rating, source=source))
+        return record_of(await self._memory.rate(id, rating, source=source), self._memory.zone)
 
     async def save_topic(
         self,
@@ -303,7 +303,7 @@ class MemoryTools:
             metadata: your own fields.
             expires_at: when to stop remembering it: ISO 8601, or a number of seconds from now.
         """
-        return record_of(await self._memory.topics.set(**_given(locals())))
+        return record_of(await self._memory.topics.set(**_given(locals())), self._memory.zone)
 
     async def recall_topic(self, topic: str, shared: bool = False) -> Answer:
         """Return the value of the topic with exactly this name, or null. Nothing is guessed: list_topics shows names.
@@ -315,7 +315,7 @@ class MemoryTools:
         record = await self._memory.topics.record(topic, shared=shared)
         if record is None:
             return {"topic": topic, "value": None}
-        told = record_of(record)
+        told = record_of(record, self._memory.zone)
         return {"topic": topic, "value": told["content"], "record": told}
 
     async def list_topics(self, prefix: str = "", limit: int = 100, cursor: str | None = None) -> Answer:
@@ -362,7 +362,7 @@ class MemoryTools:
             metadata: your own fields.
             session: the conversation it belongs to.
         """
-        return record_of(await self._memory.tools.record(**_given(locals())))
+        return record_of(await self._memory.tools.record(**_given(locals())), self._memory.zone)
 
     async def search_tool_uses(
         self,
@@ -386,7 +386,7 @@ class MemoryTools:
             verified: only calls that someone has checked, or has not.
             shared: also search what all users share.
         """
-        return hits_of(await self._memory.tools.search(**_given(locals())))
+        return hits_of(await self._memory.tools.search(**_given(locals())), self._memory.zone)
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:

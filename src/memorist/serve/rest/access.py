@@ -14,7 +14,7 @@ from memorist.records.origins import REST, Door
 from memorist.serve.auth import Grant, Right, Tokens, admitted, bearer
 from memorist.serve.observability.requests import GRANT, SCOPE
 from memorist.serve.quotas import Quotas
-from memorist.serve.reading import USER_HEADER, header
+from memorist.serve.reading import USER_HEADER, ZONE_HEADER, header
 from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
 from memorist.system.aside import aside
 
@@ -120,27 +120,41 @@ def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
         agent: Annotated[str | None, Query(description="The label; narrows reads, and is written.")] = None,
         session: Annotated[str | None, Query(description="The label; narrows reads, and is written.")] = None,
         tenant: Annotated[str | None, Query(description="For an operator's token: which tenant.")] = None,
+        zone: Annotated[
+            str | None,
+            Query(
+                description="Whose days are asked for and told, such as Europe/Lisbon; also the zone of a time that "
+                "names none. By default the server's."
+            ),
+        ] = None,
         named_user: Annotated[str | None, Header(alias=USER_HEADER, description="The same as `user`.")] = None,
+        named_zone: Annotated[str | None, Header(alias=ZONE_HEADER, description="The same as `zone`.")] = None,
     ) -> Access:
         server, grant = server_of(request), await admit(request)
         grant.check(right)
-        named = header(request.scope["headers"], USER_HEADER)
         query = getattr(request.state, "query", {})  # of a strict route, whose parameters FastAPI does not read
-        asked = query.get("user", user)
-        if asked is not None and named is not None and asked != named:
-            raise InvalidInputError("the header Memorist-User and the parameter `user` name different users")
+        headers = request.scope["headers"]
+        asked = _one("user", query.get("user", user), header(headers, USER_HEADER))
+        there = _one("zone", query.get("zone", zone), header(headers, ZONE_HEADER))
         scope = grant.scope(
             tenant=query.get("tenant", tenant),
-            user=asked if named is None else named,
+            user=asked,
             agent=query.get("agent", agent),
             session=query.get("session", session),
         )
         request.scope[SCOPE] = scope
         server = server.entered(REST, grant)
-        memory = server.quotas.memory(server.memory, grant, scope)
+        memory = server.quotas.memory(server.memory, grant, scope).scoped(zone=there)
         return Access(grant, memory, server, None)
 
     return access
+
+
+def _one(what: str, asked: str | None, named: str | None) -> str | None:
+    """Return the user or the zone that the query and a header name."""
+    if asked is not None and named is not None and asked != named:
+        raise InvalidInputError(f"the header Memorist-{what.title()} and the parameter `{what}` name different {what}s")
+    return asked if named is None else named
 
 
 def _keyed(grown: Callable[..., Awaitable[Access]]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from memorist.errors import InvalidInputError, StoreUnavailableError
 from memorist.memory import Memory
 from memorist.records.origins import REST
 from memorist.records.scope import DEFAULT_TENANT, Scope
+from memorist.records.zones import name_of
 from memorist.serve.auth import Tokens
 from memorist.serve.observability import Observer
 from memorist.serve.observability.metrics import MEDIA_TYPE as METRICS_TYPE
@@ -74,12 +75,10 @@ def create_api(
 
 @_server.get("/caller", response_model=models.Caller, responses=problems())
 async def caller(access: Reader) -> JSONResponse:
-    """Return what the token allows, and how far each author of a record is trusted here."""
-    grant = access.grant
-    trust = access.memory.trust.to_dict()
-    return JSONResponse(
-        {"name": grant.name, "tenant": grant.tenant, "user": grant.user, "right": str(grant.right), "trust": trust}
-    )
+    """Return what the token allows, how far each author of a record is trusted here, and the zone of calls."""
+    grant, memory = access.grant, access.memory
+    found = {"name": grant.name, "tenant": grant.tenant, "user": grant.user, "right": str(grant.right)}
+    return JSONResponse({**found, "trust": memory.trust.to_dict(), "zone": name_of(memory.zone)})
 
 
 async def health() -> JSONResponse:

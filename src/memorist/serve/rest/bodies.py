@@ -75,9 +75,13 @@ async def answered(plain: Callable[[], Any], *inputs: Any, status: int = 200) ->
     return await aside(lambda: JSONResponse(plain(), status), *inputs)
 
 
+_CALL = (*Scope.__dataclass_fields__, "zone")
+"""The parameters that say who asks, not what."""
+
+
 def asked_in_query(kind: type[R], request: Request, **more: Any) -> R:
     """Return the request in a query's parameters, with further arguments."""
-    given = {name: value for name, value in request.state.query.items() if name not in Scope.__dataclass_fields__}
+    given = {name: value for name, value in request.state.query.items() if name not in _CALL}
     for name, reader, _ in requests.readers(kind):
         if name in given and reader in _FROM_TEXT:
             given[name] = _FROM_TEXT[reader](given[name])

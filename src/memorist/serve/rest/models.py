@@ -67,7 +67,8 @@ class RetentionRule(BaseModel):
 class Caller(BaseModel):
     """What the caller's token allows; `tenant` and `user` are null where the token is not bound to one.
 
-    `trust` is how far each author of a record is trusted, by the server's settings.
+    `trust` is how far each author of a record is trusted, by the server's settings; `zone` is that of calls which
+    name none, null where the server's machine does not tell its name.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Caller(BaseModel):
     user: str | None
     right: Literal["read", "write", "admin"]
     trust: dict[str, Literal["low", "medium", "high"]]
+    zone: str | None
 
 
 class Problem(BaseModel):

@@ -309,6 +309,11 @@ async def _drop_left_over(connection: Connection, options: PostgresOptions) -> N
     )
 
 
+async def _note_offsets(connection: Connection, options: PostgresOptions) -> None:
+    """Note the offset from UTC that a time was brought in, in minutes; null for none, as of all that is stored."""
+    await connection.execute(f"ALTER TABLE {options.schema}.records ADD COLUMN happened_offset integer".encode())
+
+
 _TRACES = "memorist:traces:"
 
 
@@ -361,7 +366,7 @@ _STATE = (
 Migration = Callable[[Connection, PostgresOptions], Awaitable[None]]
 MIGRATIONS: Sequence[Migration] = (
     _create, _outline_walls, _part_marks, _note_origins, _log_audit, _guard_words, _note_quotes,
-    _drop_left_over, _part_state,
+    _drop_left_over, _part_state, _note_offsets,
 )  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 

@@ -72,7 +72,7 @@ _RECORDS = {
     "number": "bigint", **dict.fromkeys(NAMES, "text"), "metadata": "json", "payload": "json", "verified": "boolean",
     "rating": "float8", "created_at": "bigint", "updated_at": "bigint", "happened_at": "bigint",
     "expires_at": "bigint", "superseded_at": "bigint", "version": "bigint", "authors": "int", "at": "bigint",
-    "epoch": "bigint",
+    "epoch": "bigint", "happened_offset": "int",
 }  # fmt: skip
 _CHANGES = {
     "epoch": "bigint", "number": "bigint", "id": "text", "action": "text", "at": "bigint", "source": "text",

@@ -216,6 +216,11 @@ def _drop_left_over(connection: apsw.Connection) -> None:
     _link_traces(connection)
 
 
+def _note_offsets(connection: apsw.Connection) -> None:
+    """Note the offset from UTC that a time was brought in, in minutes; null for none, as of all that is stored."""
+    connection.execute("ALTER TABLE records ADD COLUMN happened_offset INTEGER")
+
+
 _TRACES = "memorist:traces:"
 
 
@@ -264,7 +269,7 @@ _STATE = (
 )
 MIGRATIONS: Sequence[Migration] = (
     _create, _part_marks, _name_walls, _keep_indexes, _note_origins, _log_audit, _note_quotes, _drop_left_over,
-    _part_state,
+    _part_state, _note_offsets,
 )  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
