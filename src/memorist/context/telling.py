@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from memorist.context.budget import Budget
 from memorist.context.choosing import Chosen
@@ -25,7 +25,8 @@ from memorist.operations.requests import Narrowing
 from memorist.recall.question import MAX_TEXT
 from memorist.records.origins import Trust
 from memorist.records.record import Hit, Kind, Record
-from memorist.records.times import Clock, parse_time
+from memorist.records.times import Clock
+from memorist.records.zones import moved
 from memorist.system.aside import aside
 
 STANDING_SHARE = 1 / 3
@@ -73,10 +74,10 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
     tokens, known, shared = request.tokens, request.known, request.shared
     narrowing: dict[str, Any] = {name: getattr(request, name) for name in (*Narrowing.__annotations__, "as_of")}
     least = MIN_CONFIDENCE if request.min_confidence is None else request.min_confidence
-    budget, asked_at = Budget(tokens, request.count_tokens), None if request.now is None else parse_time(request.now)
+    budget, asked_at = Budget(tokens, request.count_tokens), cast(datetime | None, request.now)
     question = request.query[:MAX_TEXT]
     asked = QuestionTerms.of(question)
-    moment = (asked_at or clock()) if asked.how_long_ago else None
+    moment = moved(asked_at or clock(), reader.zone) if asked.how_long_ago else None
     judge = Judge(trust, request.min_trust or "low")
     chosen = await aside(lambda: Chosen(budget, moment, known, judge), known)
     for line in await asked_for(reader, request.topics, request.pinned, shared=shared):

@@ -449,10 +449,11 @@ def _told_time(index: WallIndex, question: Question, rows: Rows) -> dict[str, Fl
     is planned, how exactly; what recurs on such a day fits it wholly."""
     fades = {"told_time": WEEK, "planned": DAY} if question.ahead or question.weekly else {"told_time": WEEK}
     marked, days = index.days()
+    ahead_of_utc = question.spans[0].ahead_of_utc if question.spans else 0.0
     if not question.ahead:  # who asks for what was is not answered by what was planned
-        over = days <= index.column("at")[marked] // (DAY * 1e6)
+        over = days <= (index.column("at")[marked] / 1e6 + ahead_of_utc) // DAY
         marked, days = marked[over], days[over]
-    noons = (days.astype(np.float64) + 0.5) * DAY
+    noons = (days.astype(np.float64) + 0.5) * DAY - ahead_of_utc
     recurs = (index.column("weekly")[rows] & question.weekly) > 0
     signals: dict[str, Floats] = {}
     for name, each in fades.items():
