@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from doors.base import Door
-from doors.calls import CHANGED, EXPIRED, HOOKED, IMPORTED, PROPOSED, TWICE, Call, calls
+from doors.calls import CHANGED, EXPIRED, HOOKED, IMPORTED, PROPOSED, TWICE, ZONED, Call, calls
 from doors.command import CommandLine
 from doors.console import Console
 from doors.mcp import Mcp, McpByHttp, McpByStdio
@@ -81,6 +81,7 @@ def test_every_door_answers_as_python_does(
         @example(TWICE)
         @example(CHANGED)
         @example(PROPOSED)
+        @example(ZONED)
         @example(IMPORTED)
         @example(HOOKED)
         def play(drawn: list[Call]) -> None:

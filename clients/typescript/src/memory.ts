@@ -8,7 +8,7 @@ import { batchesOf, linesOf } from "./lines.js";
 import type * as t from "./types.js";
 
 const DEFAULT_TENANT = "default";
-const NAMES = ["tenant", "user", "agent", "session"] as const;
+const NAMES = ["tenant", "user", "agent", "session", "zone"] as const;
 /** What is not sent again without an idempotency key: done twice, it is answered differently. */
 const ONCE = new Set([
   "POST /v1/records",
@@ -70,7 +70,8 @@ export class Memory {
   scoped(names: t.Scope): Memory {
     const scope: t.Scope = { ...this.scope, ...given(names) };
     for (const name of NAMES) {
-      const left = !(name in names) || (names[name] === undefined && (name === "agent" || name === "session"));
+      const wall = name === "tenant" || name === "user";
+      const left = !(name in names) || (names[name] === undefined && !wall);
       if (!left && typeof names[name] !== "string") {
         throw new InvalidInputError(`${name} must be a text, not ${names[name]}; leave it out to name none`);
       }
@@ -88,7 +89,8 @@ export class Memory {
 
   /** Return the same memory without the labels `agent` and `session`; the walls stay. */
   unlabelled(): Memory {
-    return new Memory(this.#connection, { tenant: this.scope.tenant, user: this.scope.user });
+    const { tenant, user, zone } = this.scope;
+    return new Memory(this.#connection, { tenant, user, zone });
   }
 
   /**

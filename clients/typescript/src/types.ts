@@ -28,12 +28,16 @@ export type RetentionReport = Schemas["RetentionReportBody"];
 export type UserCount = Schemas["UserBody"];
 export type Caller = Schemas["Caller"];
 
-/** Whose records: the walls `tenant` and `user`, and the labels `agent` and `session`, which narrow reads. */
+/**
+ * Whose records: the walls `tenant` and `user`, and the labels `agent` and `session`, which narrow reads; and `zone`, the
+ * name of the user's time zone, such as `Europe/Lisbon`: whose days are asked for and told, by default the server's.
+ */
 export interface Scope {
   readonly tenant?: string | undefined;
   readonly user?: string | undefined;
   readonly agent?: string | undefined;
   readonly session?: string | undefined;
+  readonly zone?: string | undefined;
 }
 
 /** The labels that narrow one call. */

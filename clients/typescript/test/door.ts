@@ -1,7 +1,7 @@
 /**
  * The client as one of the doors of tests/test_doors.py: reads calls as lines of JSON, and answers each with a line.
  *
- * A call has the verb, the tenant, the user or null, and the arguments as Python names them.
+ * A call has the verb, the tenant, the user or null, the zone or null, and the arguments as Python names them.
  */
 
 import { createInterface } from "node:readline";
@@ -15,6 +15,7 @@ interface Call {
   verb: string;
   tenant: string;
   user: string | null;
+  zone: string | null;
   /** Of any type, as a program without types may give them. */
   arguments: any;
 }
@@ -33,13 +34,14 @@ const ASKED: Record<string, (memory: Memory, given: Call["arguments"]) => Promis
   forget: (memory, { id, ...options }) => memory.forget(id, options),
   derived: (memory, { id, ...options }) => memory.derived(id, options),
   lookup: (memory, { key, ...options }) => memory.lookup(key, options),
+  context: (memory, { query, ...options }) => memory.context(query, options),
   recall: (memory, { query, ...options }) => memory.recall(query, options),
   retain: (memory, { rules }) => memory.admin.retain(rules),
   retention: (memory, { rules }) => memory.admin.retention(rules),
 };
 
-async function answered({ verb, tenant, user, arguments: given }: Call): Promise<unknown> {
-  const scope: Scope = user === null ? { tenant } : { tenant, user };
+async function answered({ verb, tenant, user, zone, arguments: given }: Call): Promise<unknown> {
+  const scope: Scope = { tenant, ...(user !== null && { user }), ...(zone !== null && { zone }) };
   const memory = everyone.scoped(scope);
   if (ASKED[verb] !== undefined) return ASKED[verb](memory, given);
   const asked = (verb in memory ? memory : memory.admin) as unknown as Record<

@@ -90,6 +90,8 @@ class Door:
     verbs: ClassVar[Collection[str]] = VERBS
     shows: ClassVar[Collection[str]] = KEPT
     """The fields of a record that can be seen here."""
+    in_zone: ClassVar[bool] = False
+    """Whether times are shown in the zone of a call."""
 
     def __init__(self, memory: Memory, path: Path) -> None:
         self.memory = memory

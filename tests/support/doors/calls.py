@@ -42,6 +42,7 @@ TIMES: list[Any] = [
     "2024-05-01 12:00 EST", "soon",
     "", " ", True, None, "1." * 60, 1e300, "2024-05-01T12:00+02:00", [], "7 days ago", "90d",
 ]  # fmt: skip
+ZONES = [None, None, None, "Asia/Tokyo", "America/New_York", "Pacific/Auckland", "UTC", "Mars/Base", "", "../x"]
 ODD: list[Any] = [None, True, 5, 2.5, [], {}, "x"]
 LIMITS: list[Any] = [0, -1, 50, 10_000, 10_001, 10**30, "5", True, None, 2.5]
 METADATA: list[Any] = [
@@ -84,11 +85,12 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Call:
-    """A verb, whose records it is about, and its arguments."""
+    """A verb, whose records it is about, its arguments, and whose days they mean."""
 
     verb: str
     user: str | None
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    zone: str | None = None
 
 
 _ids = st.sampled_from(IDS) | st.builds(Earlier, st.integers(0, 2))
@@ -125,6 +127,7 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "derived": ({"id": _ids}, {}),
     "lookup": ({"key": st.sampled_from(IDS)}, {"kind": st.sampled_from(KINDS[:9]), "shared": _flags}),
     "recall": ({"query": st.sampled_from(TEXTS) | _odd}, _listing),
+    "context": ({"query": st.sampled_from(["When was tea bought?", "tea", ""]) | _odd}, _narrowing),
     "recent": ({}, _listing),
     "browse": ({}, {**_listing, "superseded": _flags, "order": st.sampled_from(["oldest", "key", "up", None]),
                     "key_prefix": st.sampled_from(["x", "", 5])}),
@@ -163,6 +166,21 @@ CHANGED = [
 ]
 CHANGED += [Call("changes", "alice", {}), Call("changes", "bob", {}), Call("changes", "alice", {"until": "2024-05-31"})]
 """A state changed, for one user, on a day."""
+ZONED = [
+    Call("remember", "alice", {"content": "The tea was bought yesterday", "happened_at": given}, zone)
+    for given, zone in (
+        ("2026-11-02 20:30", "America/New_York"), ("2026-11-03T01:30:00Z", None), ("2026-11-02", "Asia/Tokyo"),
+        ("2026-11-02T20:30:00-05:00", "Asia/Tokyo"), ("2026-11-01 01:30", "America/New_York"),
+    )
+]  # fmt: skip
+ZONED += [
+    Call(verb, "alice", {**asked, bound: "2026-11-03"}, zone)
+    for zone in (None, "America/New_York", "Asia/Tokyo", "Mars/Base")
+    for bound in ("since", "until")
+    for verb, asked in (("browse", {}), ("recent", {}), ("count", {}), ("context", {"query": "When was tea bought?"}))
+]
+ZONED += [Call("context", "alice", {"query": "When was tea bought?"}, call.zone) for call in ZONED[-32::8]]
+"""Times of several zones, and days asked for and told in each."""
 _TEA = {"id": proposal_of("Likes tea")}
 PROPOSED = [
     Call("propose", "alice", {"content": "Likes tea"}),
@@ -210,4 +228,5 @@ def calls(draw: Any) -> Call:
     if draw(st.integers(0, 15)) == 0 and verb not in FILED:
         arguments[draw(st.sampled_from(UNKNOWN))] = draw(_odd)
     users = [None, None, "bob"] if verb in WHOLE else ["alice", "alice", "alice", *USERS[verb == "audit" :]]
-    return Call(verb, draw(st.sampled_from(users)), arguments)
+    zone = None if verb in (*WHOLE, *FILED) else draw(st.sampled_from(ZONES))
+    return Call(verb, draw(st.sampled_from(users)), arguments, zone)

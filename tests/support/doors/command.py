@@ -22,7 +22,7 @@ class CommandLine(Door):
     """The command `memorist`."""
 
     commands: ClassVar[Mapping[str, list[str]]] = {
-        **{verb: [verb] for verb in ("remember", "get", "recall", "recent", "browse", "count", "forget", "history")},
+        **{verb: [verb] for verb in (*"remember get recall context recent browse count forget history".split(),)},
         "changes": ["changes"], "traces": ["traces"], "why": ["why"], "derived": ["forget", "--derived", "--dry-run"],
         "retain": ["retention", "set"], "retention": ["retention", "dry-run"], "sweep": ["retention", "apply"],
         "audit": ["audit", "show"], "checkpoint": ["audit", "export", "--checkpoint"],
@@ -118,7 +118,8 @@ class CommandLine(Door):
             given.setdefault("author", "user")  # who writes at the command line is an operator else
         words = [given.pop(name) for name in named if name in given]
         words += [json.dumps(rule) for rule in given.pop("rules", None) or ()]
-        line = ["--db", str(self.path.with_suffix(".cli")), "--tenant", tenant, *self.commands[call.verb]]
+        there = [] if call.zone is None else [f"--zone={call.zone}"]
+        line = ["--db", str(self.path.with_suffix(".cli")), "--tenant", tenant, *there, *self.commands[call.verb]]
         if call.verb != "checkpoint":
             line.append("--json")
         line += [f"--derived-from={id}" for id in given.pop("derived_from", ())]
@@ -146,6 +147,8 @@ class CommandLine(Door):
             return changed(told)
         if call.verb == "recall":
             return [hit["record"] for hit in told]
+        if call.verb == "context":
+            return told["text"]
         if call.verb == "audit":
             return logged(told)
         if call.verb in ("why", "derived"):

@@ -71,7 +71,7 @@ class Console(Door):
     async def ready(self) -> AsyncIterator[Door]:
         transport = httpx.ASGITransport(app=create_app(self.memory, open=True))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as self.http:
-            self.browser = Browser(self.http)
+            self.browser, self.zone = Browser(self.http), "UTC"
             self.csrf = _CSRF.findall((await self.http.get("/")).text)[0]
             yield self
 
@@ -101,6 +101,12 @@ class Console(Door):
         if call.verb == "import":
             scope = {"tenant": tenant} | ({} if call.user is None else {"user": call.user})
             return await self._imported(f"/import?{_query(scope)}", FILES[call.arguments["file"]])
+        zone = "UTC" if call.zone is None else call.zone
+        if zone != self.zone:
+            answer = await self.browser.post("/zone", {"csrf": self.csrf, "zone": zone})
+            if answer.status_code >= 400:
+                raise Refused(_FAMILIES[answer.status_code])
+            self.zone = zone
         given = {name: "1" if value is True else value for name, value in call.arguments.items()}
         scope = {"tenant": tenant} | ({} if call.user is None else {"user": call.user})
         if call.verb == "recall":

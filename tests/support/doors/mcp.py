@@ -13,6 +13,7 @@ import httpx
 
 from doors.base import Door, Refused, changed, halved, refusing
 from doors.calls import UNKNOWN, Call
+from doors.rest import headers_of
 from memorist.serve.auth import Tokens
 
 
@@ -35,6 +36,7 @@ class Mcp(Door):
     verbs = tools
     halved: ClassVar[tuple[str, ...]] = ()
     """The arguments that may hold half of a character: the SDK's client sends none."""
+    in_zone = True
 
     def takes(self, call: Call) -> bool:
         if call.verb not in self.tools:
@@ -58,7 +60,7 @@ class Mcp(Door):
         from memorist.serve.mcp import Access, create_server
 
         with refusing(call.verb):
-            memory = self.memory.scoped(tenant=tenant, user=call.user)
+            memory = self.memory.scoped(tenant=tenant, user=call.user, zone=call.zone)
         async with Client(create_server(Access(memory), tools="all")) as client:
             answer = await client.call_tool(self.tools[call.verb][0], dict(call.arguments))
         if answer.is_error:
@@ -75,7 +77,7 @@ class Mcp(Door):
 
 
 class McpByHttp(Mcp):
-    """MCP over HTTP, the user in the header Memorist-User."""
+    """MCP over HTTP, the user in the header Memorist-User, and the zone in Memorist-Zone."""
 
     halved = ("content", "query")
 
@@ -103,9 +105,8 @@ class McpByHttp(Mcp):
             (b"authorization", f"Bearer {self.tokens[tenant]}".encode()),
             (b"content-type", b"application/json"),
             (b"accept", b"application/json, text/event-stream"),
+            *headers_of(call),
         ]
-        if call.user is not None:
-            headers.append((b"memorist-user", call.user.encode("utf-8", "surrogatepass")))
         params = {"name": self.tools[call.verb][0], "arguments": dict(call.arguments)}
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         answer = await self.http.post("/mcp", content=json.dumps(asked).encode(), headers=headers)
@@ -117,14 +118,17 @@ class McpByHttp(Mcp):
 
 
 class McpByStdio(Mcp):
-    """`memorist mcp` in a process of its own for each user, over its standard streams."""
+    """`memorist mcp` in a process of its own for each user and zone, over its standard streams."""
 
     halved = ("content", "query")
     tenant: ClassVar[str] = "streams"
     users = (None, "alice", "Jos\xe9", "Jose\u0301", "", "ali\u200bce", "\ud800", "-u")
-    """To start a process takes a second: no more than one of each sort of name."""
+    zones = (None, "America/New_York", "Mars/Base")
+    """To start a process takes a second: no more than one of each sort of name, and zones for one user alone."""
 
     def takes(self, call: Call) -> bool:
+        if call.zone not in (self.zones if call.user == "alice" else (None,)):
+            return False
         return super().takes(call) and call.user in self.users
 
     async def empty(self) -> str:
@@ -136,7 +140,7 @@ class McpByStdio(Mcp):
 
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[Door]:
-        self.clients: dict[str | None, Process | None] = {}
+        self.clients: dict[tuple[str | None, str | None], Process | None] = {}
         yield self
         for client in self.clients.values():
             if client is not None:
@@ -145,9 +149,10 @@ class McpByStdio(Mcp):
                 await client.wait()
 
     async def call(self, tenant: str, call: Call) -> Any:
-        if call.user not in self.clients:
-            self.clients[call.user] = await self._started(call.user)
-        if (client := self.clients[call.user]) is None:
+        whose = call.user, call.zone
+        if whose not in self.clients:
+            self.clients[whose] = await self._started(*whose)
+        if (client := self.clients[whose]) is None:
             raise Refused("InvalidInputError")
         params = {"name": self.tools[call.verb][0], "arguments": dict(call.arguments)}
         told = await self._answer(client, "tools/call", params)
@@ -155,9 +160,10 @@ class McpByStdio(Mcp):
             raise Refused(None)
         return self.read(call.verb, told["result"]["structuredContent"])
 
-    async def _started(self, user: str | None) -> Process | None:
-        """Return a process that serves the user, or None where the command refuses the name."""
-        line = ["-m", "memorist", "--db", str(self.path), "--tenant", self.tenant, "mcp", "--tools", "all"]
+    async def _started(self, user: str | None, zone: str | None) -> Process | None:
+        """Return a process that serves the user in a zone, or None where the command refuses a name."""
+        there = [] if zone is None else ["--zone", zone]
+        line = ["-m", "memorist", "--db", str(self.path), "--tenant", self.tenant, *there, "mcp", "--tools", "all"]
         if user is not None:
             line.append(f"--user={os.fsdecode(user.encode('utf-8', 'surrogatepass'))}")
         client = await create_subprocess_exec(sys.executable, *line, stdin=PIPE, stdout=PIPE, stderr=PIPE)

@@ -5,15 +5,17 @@ from typing import Any
 
 from doors.base import Door, Refused
 from doors.calls import FILED, Call, Earlier
+from memorist.records.times import iso, parse_time
 
 
 class Player:
     """Plays calls through a door, and returns answers that can be compared."""
 
-    def __init__(self, door: Door, tenant: str, shows: Collection[str]) -> None:
+    def __init__(self, door: Door, tenant: str, shows: Collection[str], in_zone: bool = False) -> None:
         self.door = door
         self.tenant = tenant
         self.shows = shows
+        self.in_zone = in_zone
         self.stored: list[str] = []
         self.kept: set[str] = set()
         """Those of them that an agent asked for: each happened when it did, so at another time behind each door."""
@@ -21,7 +23,7 @@ class Player:
     async def play(self, call: Call) -> Any:
         arguments = {name: self._named(value) for name, value in call.arguments.items()}
         try:
-            answer = await self.door.call(self.tenant, Call(call.verb, call.user, arguments))
+            answer = await self.door.call(self.tenant, Call(call.verb, call.user, arguments, call.zone))
         except Refused as refused:
             return refused
         if call.verb in FILED:
@@ -48,6 +50,8 @@ class Player:
         if not isinstance(answer, Mapping) or "id" not in answer:
             return answer
         seen = {name: answer[name] for name in self.shows if answer.get(name) not in (None, {}, False)}
+        if self.in_zone and "happened_at" in seen:
+            seen["happened_at"] = iso(parse_time(seen["happened_at"]))
         if answer["id"] in self.kept:
             seen.pop("happened_at", None)
         return seen | {"id": self.stored.index(answer["id"]) if answer["id"] in self.stored else answer["id"]}
@@ -62,7 +66,7 @@ def alike(expected: Any, found: Any) -> bool:
 
 async def compared(law: Door, door: Door, calls: list[Call]) -> list[tuple[Call, Any, Any]]:
     """Play calls through both, and return those that were answered differently."""
-    players = [Player(each, await each.empty(), door.shows) for each in (law, door)]
+    players = [Player(each, await each.empty(), door.shows, door.in_zone) for each in (law, door)]
     differing = []
     for call in calls:
         answers = [await player.play(call) for player in players]

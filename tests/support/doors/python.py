@@ -21,7 +21,7 @@ from memorist.files.transcripts import read_transcript
 from memorist.imports import Options
 from memorist.imports.sync import load
 from memorist.memory import Memory
-from memorist.operations.answers import Derived, Proposal, Provenance, Receipt, ReplacementPage, TracePage
+from memorist.operations.answers import Context, Derived, Proposal, Provenance, Receipt, ReplacementPage, TracePage
 from memorist.records.origins import HOOK
 from memorist.records.record import Change, Hit, Page, Record
 from memorist.records.retention import RetentionReport, Rule
@@ -46,6 +46,8 @@ def plain(answer: Any) -> Any:
         return changed(answer.to_dict())
     if isinstance(answer, Proposal):
         return proposed(answer.to_dict())
+    if isinstance(answer, Context):
+        return answer.text
     if isinstance(answer, Receipt):
         return answer.purged
     if isinstance(answer, Page):
@@ -101,7 +103,7 @@ class Python(Door):
 
     async def call(self, tenant: str, call: Call) -> Any:
         with refusing(call.verb):
-            memory = self.memory.scoped(tenant=tenant, user=call.user)
+            memory = self.memory.scoped(tenant=tenant, user=call.user, zone=call.zone)
             if call.verb in FILED:
                 return await {"import": imported, "hook": hooked}[call.verb](memory, call, self.path.parent)
             return found(call.verb, await asked(memory, call))
@@ -131,7 +133,9 @@ class Blocking(Door):
                     path = written(self.path.parent, *FILES[call.arguments["file"]])
                     memory = self.blocking.scoped(tenant=tenant, user=call.user)
                     return counts(load(memory, path, options=OPTIONS))
-                return found(call.verb, asked(self.blocking.scoped(tenant=tenant, user=call.user), call))
+                return found(
+                    call.verb, asked(self.blocking.scoped(tenant=tenant, user=call.user, zone=call.zone), call)
+                )
 
         return await anyio.to_thread.run_sync(work)
 
@@ -148,7 +152,7 @@ class Connected(Door):
 
     async def call(self, tenant: str, call: Call) -> Any:
         with refusing(call.verb):
-            async with Memory.connect(self.url, tenant=tenant, user=call.user) as memory:
+            async with Memory.connect(self.url, tenant=tenant, user=call.user, zone=call.zone) as memory:
                 if call.verb == "import":
                     return await imported(memory, call, self.path.parent)
                 return found(call.verb, await asked(memory, call))

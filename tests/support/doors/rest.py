@@ -1,4 +1,4 @@
-"""REST, the user in the query or in a header."""
+"""REST, the user and the zone in the query or in headers."""
 
 import json
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from memorist.serve.app import create_app
 
 
 class Rest(Door):
-    """REST, the user in the query."""
+    """REST, the user and the zone in the query."""
 
     bodies = (
         "remember",
@@ -22,6 +22,7 @@ class Rest(Door):
         "revise",
         "rate",
         "recall",
+        "context",
         "recent",
         "count",
         "changes",
@@ -65,7 +66,7 @@ class Rest(Door):
         body = dict(call.arguments)
         method, path = "POST", f"/v1/{call.verb}"
         query: dict[str, Any] = {"tenant": tenant}
-        headers = self.named(call.user, query)
+        headers = self.named(call, query)
         query |= {name: body.pop(name) for name in self.queried(call)}
         if call.verb == "remember":
             path, body = "/v1/records", {"records": [body]}
@@ -112,26 +113,33 @@ class Rest(Door):
             return logged(told["entries"])
         if call.verb in ("retain", "checkpoint"):
             return told["rules" if call.verb == "retain" else "type"]
+        if call.verb == "context":
+            return told["text"]
         for name in ("records", "changes", "count", "forgotten", "purged", "swept"):
             if name in told:
                 return told[name]
         return told
 
-    def named(self, user: str | None, query: dict[str, Any]) -> list[tuple[bytes, bytes]]:
-        if user is not None:
-            query["user"] = user
+    def named(self, call: Call, query: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+        query |= {name: value for name, value in (("user", call.user), ("zone", call.zone)) if value is not None}
         return []
 
 
 class RestByHeader(Rest):
-    """REST, the user in the header Memorist-User."""
+    """REST, the user in the header Memorist-User, and the zone in Memorist-Zone."""
 
     def takes(self, call: Call) -> bool:
         named = call.user is None or (call.user == call.user.strip() and not {"\n", "\r", "\0"} & set(call.user))
         return named and super().takes(call)
 
-    def named(self, user: str | None, query: dict[str, Any]) -> list[tuple[bytes, bytes]]:
-        return [] if user is None else [(b"memorist-user", user.encode("utf-8", "surrogatepass"))]
+    def named(self, call: Call, query: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+        return headers_of(call)
+
+
+def headers_of(call: Call) -> list[tuple[bytes, bytes]]:
+    """Return the headers that name the user and the zone of a call."""
+    named = ((b"memorist-user", call.user), (b"memorist-zone", call.zone))
+    return [(name, value.encode("utf-8", "surrogatepass")) for name, value in named if value is not None]
 
 
 def _as_query(value: Any) -> str:

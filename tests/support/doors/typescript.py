@@ -45,7 +45,13 @@ class TypeScript(Door):
 
     async def call(self, tenant: str, call: Call) -> Any:
         assert self.node.stdin is not None and self.node.stdout is not None
-        asked = {"verb": call.verb, "tenant": tenant, "user": call.user, "arguments": dict(call.arguments)}
+        asked = {
+            "verb": call.verb,
+            "tenant": tenant,
+            "user": call.user,
+            "zone": call.zone,
+            "arguments": dict(call.arguments),
+        }
         self.node.stdin.write(json.dumps(asked).encode() + b"\n")
         told = json.loads(await self.node.stdout.readline())
         if "error" in told:
@@ -58,6 +64,7 @@ class TypeScript(Door):
 
 _SHOWN: Any = {
     "recall": lambda hits: [hit["record"] for hit in hits],
+    "context": lambda told: told["text"],
     "browse": lambda page: page["records"],
     "changes": changed,
     "traces": lambda page: traced(page["traces"]),
