@@ -4,6 +4,7 @@
 """The blocking twin of `Memory` and its views."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import tzinfo
 from memorist.audit.log import AuditEntry
 from memorist.config import Settings
 from memorist.context import CountTokens
@@ -22,6 +23,7 @@ from memorist.records.record import Change, Draft, Fields, Hit, Kind, Order, Pag
 from memorist.records.retention import RetentionReport, Rule, RuleLike
 from memorist.records.scope import Scope
 from memorist.records.times import Clock, TimeLike
+from memorist.records.zones import ZoneLike
 from memorist.secrets import Policy
 from memorist.verbs import T
 from os import PathLike
@@ -613,6 +615,7 @@ class Memory(Twin):
         keep_traces: str | float | None = None,
         key_from: str | None = None,
         confirm: bool | None = None,
+        zone: ZoneLike | None = None,
         settings: Settings | None = None,
     ) -> Memory:
         """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
@@ -634,6 +637,9 @@ class Memory(Twin):
                 Without a key the file is plain.
             confirm: whether what an agent asks for by its own tools waits in the inbox, `Admin.inbox`, for the user's
                 yes; by default what MEMORIST_CONFIRM says, else nothing waits.
+            zone: the zone of whoever the memory is about, such as Europe/Lisbon: "yesterday" is a day of it, and so are
+                the days that a context tells; a time that names no zone is one of it. By default what MEMORIST_ZONE
+                says, else this machine's. `scoped` sets it for a user.
             settings: everything else; by default read from the environment.
 
         Raises (on entering):
@@ -652,6 +658,7 @@ class Memory(Twin):
         user: str | None = None,
         agent: str | None = None,
         session: str | None = None,
+        zone: ZoneLike | None = None,
         timeout: float = 60.0,
     ) -> Memory:
         """Return a memory at a server of ``memorist serve``; every verb answers as after `open`.
@@ -663,6 +670,7 @@ class Memory(Twin):
             user: the second wall, where the token is not bound to a user.
             agent: a label.
             session: a label.
+            zone: as for `open`, an IANA name; by default the server's.
             timeout: seconds to wait for an answer.
 
         Raises (on entering):
@@ -752,6 +760,10 @@ class Memory(Twin):
         """Returns the present, in UTC. See `Settings.clock`."""
 
     @property
+    def zone(self) -> tzinfo:
+        """Whose days are asked for and told, and that of times which name none. See `scoped`."""
+
+    @property
     def trust(self) -> TrustRules:
         """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
 
@@ -770,11 +782,21 @@ class Memory(Twin):
         tenant: str | None = None,
         agent: str | None = None,
         session: str | None = None,
+        zone: ZoneLike | None = None,
     ) -> Self:
         """Return the same memory seen from a narrower scope. Costs nothing.
 
+        Args:
+            user: the second wall.
+            tenant: the first wall.
+            agent: a label.
+            session: a label.
+            zone: the user's zone, such as Europe/Lisbon: whose days are asked for and told, and that of times which
+                name none. By default that of this memory.
+
         Raises:
             ScopeError: another user or tenant than the one already set: a scoped memory cannot climb out.
+            InvalidInputError: there is no such zone.
         """
 
     def unlabelled(self) -> Self:
