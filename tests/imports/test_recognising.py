@@ -10,6 +10,7 @@ from memorist.imports import Source, find, readers
 LINE = "31.12.23, 21:41 - Anna: Hello\n"
 SAMPLES: dict[str, tuple[str, Any]] = {
     "chatgpt": ("a/conversations.json", [{"title": "t", "create_time": 1, "mapping": {}, "current_node": "x"}]),
+    "deepseek": ("a/deepseek.json", [{"id": "1", "title": "t", "inserted_at": "x", "mapping": {}}]),
     "claude": ("b/conversations.json", [{"uuid": "u", "name": "n", "summary": "s", "chat_messages": []}]),
     "claude_code": ("s.jsonl", '{"parentUuid": null, "sessionId": "s", "type": "user", "message": {}, "uuid": "1"}\n'),
     "codex": ("rollout-1.jsonl", '{"timestamp": "t", "type": "session_meta", "payload": {"id": "s"}}\n'),

@@ -12,7 +12,7 @@ Write: TypeAlias = Callable[..., Path]
 def items(path: Path, format: str | None = None, **options: Any) -> list[Item]:
     """Return what a file holds, none of it bad."""
     found = list(read(path, format=format, options=Options(**options)))
-    assert [each for each in found if isinstance(each, Bad)] == []
+    assert [str(each) for each in found if isinstance(each, Bad)] == []
     return [each for each in found if isinstance(each, Item)]
 
 

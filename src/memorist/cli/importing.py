@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memorist.imports import Embed, Import, ImportReport, Options, Source, Survey
 
 _MOST_SPEAKERS = 8
+_MOST_BAD = 5
 
 Column = Annotated[str | None, Option(metavar="COLUMN", help="A table's column.")]
 
@@ -236,11 +237,15 @@ def _show(name: str, found: "Survey", options: "Options") -> None:
         where = f" in {counted(len(found.unsettled), 'conversation')}" if found.mine else ""
         click.echo(f"Who you are is not said{where}; --me NAME tells it: {names}{more}")
     if found.bad:
-        click.echo(f"{counted(found.bad, 'part')} cannot be read")
-    if found.unknown:
-        click.echo(f"{counted(len(found.unknown), 'file')} of no known format left out")
+        click.echo(f"{counted(found.bad, 'part')} cannot be read:")
+        for bad in found.first_bad[:_MOST_BAD]:
+            click.echo(f"  {clean(str(bad))}")
+        if found.bad > _MOST_BAD:
+            click.echo(f"  … and {found.bad - _MOST_BAD:,} more")
+    for told in found.left_out():
+        click.echo(clean(told))
     if found.links:
-        click.echo(f"{counted(len(found.links), 'link')} out of the folder left out; --follow-links reads them")
+        click.echo("--follow-links reads what they lead to")
 
 
 @command()

@@ -2,7 +2,7 @@
 
 from memorist.imports.exporting import export
 from memorist.imports.loading import ImportReport, load
-from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
+from memorist.imports.reader import Bad, ColumnsError, Item, Left, Options, Reader
 from memorist.imports.registry import readers, writers
 from memorist.imports.sources import Part, Source
 from memorist.imports.storing import Embed
@@ -19,6 +19,7 @@ __all__ = [
     "Import",
     "ImportReport",
     "Item",
+    "Left",
     "Options",
     "Part",
     "Reader",

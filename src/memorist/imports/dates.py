@@ -2,11 +2,19 @@
 
 import re
 from collections.abc import Iterable
+from datetime import date, timedelta
 from itertools import pairwise
 from typing import TypeAlias
 
+from memorist.errors import needs
+
 Numbers: TypeAlias = tuple[int, int, int]
 
+_PERSIAN, _ISLAMIC = range(1370, 1425), range(1425, 1501)
+"""The years in which chats can have been written, which the two calendars do not share."""
+_PERSIAN_BEGINS = date(1991, 3, 21)
+"""The first day of the first of these years."""
+_PERSIAN_LEAP = (1, 5, 9, 13, 17, 22, 26, 30)
 _DATE = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})(?!\d)")
 
 
@@ -39,6 +47,36 @@ def numbers_of(text: str) -> Numbers | None:
     """Return the numbers of the date that a text begins with, None where it begins with none."""
     found = _DATE.match(text)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+
+def day_of(year: int, month: int, day: int) -> date:
+    """Return the day of a date by its year: of this calendar, the Buddhist, the Persian or the Islamic one.
+
+    Raises:
+        ValueError: there is no such day.
+        MissingExtraError: it is of the Islamic calendar, whose months are in the tables of a library.
+    """
+    if year < 100:
+        return date(2000 + year, month, day)
+    if year in _PERSIAN:
+        return _persian(year, month, day)
+    if year in _ISLAMIC:
+        with needs("hijridate", "imports"):
+            from hijridate import Hijri
+        return date(*Hijri(year, month, day).to_gregorian().datetuple())
+    return date(year - 543 if year > 2400 else year, month, day)
+
+
+def _persian(year: int, month: int, day: int) -> date:
+    """Return the day of a date of the Persian calendar, by its cycle of 33 years, which is exact for these years."""
+    long = month <= 6
+    is_leap = year % 33 in _PERSIAN_LEAP
+    longest = 31 if long else 29 if month == 12 and not is_leap else 30
+    if not 1 <= month <= 12 or not 1 <= day <= longest:
+        raise ValueError("there is no such day in the Persian calendar")
+    leaps = sum(each % 33 in _PERSIAN_LEAP for each in range(_PERSIAN.start, year))
+    before = 31 * (month - 1) if long else 186 + 30 * (month - 7)
+    return _PERSIAN_BEGINS + timedelta(365 * (year - _PERSIAN.start) + leaps + before + day - 1)
 
 
 def with_year_first(text: str, order: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
-from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
 from memorist.imports.readers import own
 from memorist.imports.readers.common import digest
 from memorist.imports.sources import Part, Source
@@ -44,7 +44,8 @@ class ImportReport:
     """The result of an import: how many records were added, revised, and there before, and how many parts failed.
 
     Revised are those whose text, time or speaker is another than when it was last imported. `bad` are the first 1,000
-    parts that failed. `id` names the import, for `imports` and `undo`, if it added any record.
+    parts that failed. `left` says what was left out on purpose, and how many of each. `id` names the import, for
+    `imports` and `undo`, if it added any record.
     """
 
     added: int = 0
@@ -53,6 +54,7 @@ class ImportReport:
     failed: int = 0
     bad: list[Bad] = field(default_factory=list)
     id: str | None = None
+    left: dict[str, int] = field(default_factory=dict)
 
     def fail(self, *parts: Bad) -> None:
         """Note parts that could not be stored."""
@@ -131,6 +133,7 @@ async def load(
         async def store(batch: _Batch) -> bool:
             there = report.existing + report.revised
             report.fail(*batch.bad)
+            report.left = dict(Counter(report.left) + batch.left)
             await _store(batch.entries, report, embed)
             told(batch.number)
             return embed == "now" and report.existing + report.revised == there
@@ -182,14 +185,18 @@ class _Batch:
 
     entries: list[_Entry] = field(default_factory=list)
     bad: list[Bad] = field(default_factory=list)
+    left: Counter[str] = field(default_factory=Counter)
     number: int = 0
 
 
-def _batches(desk: _Desk, items: Iterator[tuple[Reader, Part, Item | Bad]]) -> Generator[_Batch, None, None]:
+def _batches(desk: _Desk, items: Iterator[tuple[Reader, Part, Item | Bad | Left]]) -> Generator[_Batch, None, None]:
     """Yield all items, some at a time."""
     batch, length = _Batch(), 0
     for number, (reader, part, item) in enumerate(items, start=1):
         batch.number = number
+        if isinstance(item, Left):
+            batch.left[item.what] += item.number
+            continue
         try:
             if isinstance(item, Bad):
                 batch.bad.append(replace(item, file=part.name))

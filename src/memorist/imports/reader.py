@@ -15,7 +15,7 @@ from memorist.records.times import TimeLike
 if TYPE_CHECKING:
     from memorist.imports.sources import Part
 
-__all__ = ["Bad", "ColumnsError", "Item", "Options", "Reader"]
+__all__ = ["Bad", "ColumnsError", "Item", "Left", "Options", "Reader"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +85,14 @@ class Bad:
         return ", ".join(each for each in (self.file, self.where) if each) + f": {self.reason}"
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a reader leaves out on purpose, in the plural ("deleted messages"), and how many of them."""
+
+    what: str
+    number: int = 1
+
+
 _MOST_NAMED = 50
 
 
@@ -124,11 +132,11 @@ class Reader:
         name: the format, as in ``--as NAME``. It becomes part of the records' sessions and ids.
         title: what people call it.
         recognise: whether a file is of this format, from its name, its first bytes and the files beside it.
-        read: yields the items of a file, in order, and its bad parts. It raises FormatError where nothing after
-            that place can be read.
+        read: yields the items of a file, in order, its bad parts, and what it leaves out. It raises FormatError where
+            nothing after that place can be read.
     """
 
     name: str
     title: str
     recognise: Callable[[Part], bool]
-    read: Callable[[Part, Options], Iterator[Item | Bad]]
+    read: Callable[[Part, Options], Iterator[Item | Bad | Left]]

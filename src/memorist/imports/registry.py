@@ -11,7 +11,7 @@ from memorist.imports.writer import Writer
 ENTRY_POINTS = "memorist.readers"
 
 _OWN = (
-    "chatgpt claude claude_code codex gemini telegram slack discord signal sigtop imessage whatsapp mail"
+    "deepseek chatgpt claude claude_code codex gemini telegram slack discord signal sigtop imessage whatsapp mail"
     " mem0 mcp_memory graphiti letta langgraph chroma qdrant sharegpt messages own markdown table"
 ).split()
 """The modules of this package, in the order in which they are asked whether a file is theirs: general forms last."""

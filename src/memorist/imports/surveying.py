@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.foreign import MALFORMED
-from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
+from memorist.imports.advising import advice_for, advice_on
+from memorist.imports.reader import Bad, ColumnsError, Item, Left, Options, Reader
 from memorist.imports.readers import table
 from memorist.imports.registry import reader_named, reader_names, readers
 from memorist.imports.sources import Part, Source
@@ -44,8 +45,9 @@ class Survey:
 
     `samples` are the first three as they will be stored. `untimed` counts those without a time, `unzoned` those whose
     time names no zone, `unread` those in a script that no bundled model knows. `columns` says what each column of a
-    table becomes. `bad` counts the parts that cannot be read, `first_bad` are the first 20 of them. `unknown` names
-    files of no known format, `links` the links out of the folder that were not followed.
+    table becomes. `bad` counts the parts that cannot be read, `first_bad` are the first 20 of them. `left` says what
+    the readers leave out on purpose, and how many of each. `unknown` names files of no known format, `links` the links
+    out of the folder that were not followed.
     """
 
     titles: list[str] = field(default_factory=list)
@@ -65,6 +67,7 @@ class Survey:
     columns: dict[str, str] = field(default_factory=dict)
     bad: int = 0
     first_bad: list[Bad] = field(default_factory=list)
+    left: dict[str, int] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
 
@@ -78,6 +81,21 @@ class Survey:
         """Return the first and the last day in words, in a zone, by default this machine's; "" without times."""
         times = [local(each, zone) for each in (self.first, self.last) if each is not None]
         return " to ".join(dict.fromkeys(f"{at.day} {at:%B} {at.year}" for at in times))
+
+    def left_out(self) -> list[str]:
+        """Return what is left out, in words: of what kind and how many, which files, and what to do about them."""
+        told = list[str]()
+        if self.left:
+            kinds = ", ".join(f"{number:,} {what}" for what, number in sorted(self.left.items()))
+            told.append(f"Left out: {kinds}")
+        if self.unknown:
+            files = "file" if len(self.unknown) == 1 else "files"
+            told.append(f"{len(self.unknown):,} {files} of no known format left out: {_named(self.unknown)}")
+            told += advice_on(self.unknown)
+        if self.links:
+            links = "link" if len(self.links) == 1 else "links"
+            told.append(f"{len(self.links):,} {links} out of the folder left out: {_named(self.links)}")
+        return told
 
     def note_bad(self, bad: Bad) -> None:
         """Count a bad part."""
@@ -137,6 +155,8 @@ def _why_none(source: Source, format: str | None) -> str:
     for part in source.parts:
         if format is None and (known := next((each for each in readers() if _recognises(each, part)), None)):
             return f"{part.name} is of {known.title}: give its folder itself, or --as {known.name}"
+    if format is None and len(source.parts) == 1 and (advice := advice_for(source.parts[0].name)):
+        return f"{source.name} is of a format that is not read: {advice}"
     wanted = "a known format" if format is None else f"the format {format}"
     return f"{source.name} is not of {wanted}; give --as FORMAT where you know it: {reader_names()}"
 
@@ -186,6 +206,9 @@ def survey(
         if isinstance(item, Bad):
             told.note_bad(replace(item, file=part.name))
             continue
+        if isinstance(item, Left):
+            told.left[item.what] = told.left.get(item.what, 0) + item.number
+            continue
         if item.kind is not Kind.MESSAGE:
             told.notes += 1
         else:
@@ -199,7 +222,7 @@ def survey(
     told.conversations = len(talks.keys() - {None})
     told.speakers = sorted(set().union(*talks.values()))
     if isinstance(options.me, str) and len(names) > 1 and options.me not in names:  # one alone may write to the user
-        known = ", ".join(map(repr, sorted(names)[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")
+        known = _named([*map(repr, sorted(names))])
         raise InvalidInputError(f"nobody named {options.me!r} speaks in {path.name}; there are: {known}")
     open_talks = {name: each for name, each in talks.items() if each}
     told.mine = {name: me for name in open_talks if (me := options.me_in(name)) is not None} or _users_of(open_talks)
@@ -222,16 +245,18 @@ def read(
     """
     with Source(path) as source:
         for _, _, item in read_found(find(source, format), options or Options()):
-            yield item
+            if not isinstance(item, Left):
+                yield item
 
 
-def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, Item | Bad]]:
-    """Yield what the files hold, each with its reader and file; blank items are left out."""
+def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, Item | Bad | Left]]:
+    """Yield what the files hold, each with its reader and file; a blank item is one that is left out."""
     for reader, part in found.known:
         try:
             for item in reader.read(part, options):
-                if isinstance(item, Bad) or item.content.strip():
-                    yield reader, part, item
+                if isinstance(item, Item) and not item.content.strip():
+                    item = _without_words(item)
+                yield reader, part, item
         except ColumnsError as error:
             if len(found.known) == 1:
                 raise
@@ -242,6 +267,14 @@ def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, I
             yield reader, part, Bad("", f"the rest is not of the form expected: {type(error).__name__}: {error}")
         finally:
             part.release()
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+
+
+def _without_words(item: Item) -> Left:
+    return Left("messages without words" if item.kind is Kind.MESSAGE else "notes without words")
 
 
 def moment_of(item: Item, zone: tzinfo | None) -> datetime | None:

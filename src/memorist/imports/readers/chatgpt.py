@@ -8,16 +8,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memorist.imports.keeping import KEPT, restored
-from memorist.imports.reader import Bad, Item, Reader
-from memorist.imports.readers.common import attempt, branch, each_record, having
+from memorist.imports.reader import Bad, Item, Left, Reader
+from memorist.imports.readers.common import INSTRUCTIONS, OTHER_BRANCHES, THINKING, attempt, branch, each_record, having
 
 _CITATION = re.compile("\ue200[^\ue200\ue201]*+\ue201|【\\d[^【】†]*+†[^【】]*+】")
 _NOTHING = ("{}", "[]", "null")
 """What a tool that has nothing to say answers."""
+_THOUGHT = ("thoughts", "reasoning_recap")
 _SHOWN = ("user", "assistant", "tool")
 
 
-def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
+def _conversation(where: str, talk: Any) -> Iterator[Item | Bad | Left]:
     """Yield what the user, the assistant and its tools said in each conversation; no thinking, nothing hidden."""
     about = {"conversation": talk.get("title")}
     id = str(talk.get("conversation_id") or talk.get("id") or f"{talk.get('title')} {talk.get('create_time')}")
@@ -26,22 +27,30 @@ def _conversation(where: str, talk: Any) -> Iterator[Item | Bad]:
     if current not in nodes:  # then up to the newest leaf
         leaves = [name for name, node in nodes.items() if not node.get("children")]
         current = max(leaves, key=lambda name: (nodes[name].get("message") or {}).get("create_time") or 0, default=None)
-    for name in branch({name: node.get("parent") for name, node in nodes.items()}, current):
+    shown = dict.fromkeys(branch({name: node.get("parent") for name, node in nodes.items()}, current))
+    others = [node for name, node in nodes.items() if name not in shown and isinstance(node.get("message"), dict)]
+    if others:
+        yield Left(OTHER_BRANCHES, len(others))
+    for name in shown:
         if not isinstance(message := nodes[name].get("message"), dict):
             continue
         when = message.get("create_time") or when
         yield from attempt(where, _message, message, id, when, about)
 
 
-def _message(where: str, message: Any, talk: str, when: Any, about: Mapping[str, Any]) -> Iterator[Item]:
+def _message(where: str, message: Any, talk: str, when: Any, about: Mapping[str, Any]) -> Iterator[Item | Left]:
     role, details = message["author"]["role"], message.get("metadata") or {}
     text = _text(message.get("content") or {})
     if KEPT in details:  # it was written by the writer `openai`
         yield restored(Item(content=text, where=where, role=role, happened_at=when), details[KEPT])
         return
     if role not in _SHOWN or details.get("is_visually_hidden_from_conversation"):
+        yield INSTRUCTIONS
         return
-    attached = [each.get("name") for each in details.get("attachments") or ()]
+    if (message.get("content") or {}).get("content_type") in _THOUGHT:
+        yield THINKING
+        return
+    attached = [each.get("name") for each in details.get("attachments") or () if each]
     text = _CITATION.sub("", text).strip()
     yield Item(
         content="" if role == "tool" and text in _NOTHING else text,

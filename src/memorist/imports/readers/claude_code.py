@@ -8,8 +8,8 @@ from typing import Any
 
 from memorist.files.projects import project_of
 from memorist.files.transcripts import message_of
-from memorist.imports.reader import Item, Reader
-from memorist.imports.readers.common import each_record, in_session
+from memorist.imports.reader import Item, Left, Reader
+from memorist.imports.readers.common import OF_THE_AGENT, each_record, in_session
 from memorist.imports.sources import Part
 
 
@@ -19,9 +19,10 @@ def recognise(part: Part) -> bool:
     return part.pure.suffix == ".jsonl" and '"sessionId"' in begun and '"parentUuid"' in begun
 
 
-def _entry(where: str, entry: Any) -> Iterator[Item]:
+def _entry(where: str, entry: Any) -> Iterator[Item | Left]:
     """Yield what the user and the agent said; no tool calls, no thinking, nothing of the program's own."""
     if (said := message_of(entry)) is None:
+        yield OF_THE_AGENT
         return
     folder = entry.get("cwd")
     yield in_session(said, where, entry["sessionId"], project_of(folder) if folder else None)

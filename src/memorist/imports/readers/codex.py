@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from memorist.errors import FormatError
 from memorist.files.projects import project_of
 from memorist.files.transcripts import message_of
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import having, in_session
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.common import OF_THE_AGENT, having, in_session
 from memorist.imports.sources import Part
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield what the user and the agent said; no tool calls, no reasoning, nothing of the program's own."""
     session, project = part.title, None
     for where, entry in part.records():
@@ -25,6 +25,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
             session, folder = str(about.get("id") or session), about.get("cwd")
             project = project_of(folder) if isinstance(folder, str) else None
         if (said := message_of(entry)) is None or entry.get("type") != "event_msg":
+            yield OF_THE_AGENT
             continue
         yield in_session(said, where, session, project)
 

@@ -6,23 +6,34 @@ import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.foreign import MALFORMED, foreign, tables_of
 from memorist.framing.frame import without_recalled
-from memorist.imports.reader import Bad, Item, Options
+from memorist.imports.reader import Bad, Item, Left, Options
 from memorist.imports.sources import Part
 from memorist.kinds import Message
 
+BY_THE_PROGRAM = Left("messages that the program wrote itself")
+"""Who came and went, calls, changes of a group."""
+DELETED = Left("deleted messages")
+INSTRUCTIONS = Left("instructions of the system")
+THINKING = Left("thoughts of a model")
+OF_THE_AGENT = Left("tool calls, thoughts and other entries of the agent's own")
+OTHER_BRANCHES = "messages of branches that were not shown last"
+
 _P = ParamSpec("_P")
+_Found = TypeVar("_Found", bound=Item | Bad | Left)
+_TEXT_BLOCKS = ("voice_note", "knowledge")
+"""What was dictated, and what a tool found."""
 _LONGEST_NOTE = 2_000
 """In characters: embedders read little more of a text."""
 
 
 def attempt(
-    where: str, make: Callable[Concatenate[str, _P], Iterator[Item | Bad]], *args: _P.args, **kwargs: _P.kwargs
-) -> Iterator[Item | Bad]:
+    where: str, make: Callable[Concatenate[str, _P], Iterator[_Found]], *args: _P.args, **kwargs: _P.kwargs
+) -> Iterator[_Found | Bad]:
     """Yield the items that `make` finds at a place in a file, or a `Bad` for a part of another form."""
     try:
         yield from make(where, *args, **kwargs)
@@ -61,10 +72,10 @@ def in_session(said: Message, where: str, session: str, project: str | None) -> 
 
 def each(
     part: Part,
-    make: Callable[Concatenate[str, Any, _P], Iterator[Item | Bad]],
+    make: Callable[Concatenate[str, Any, _P], Iterator[_Found]],
     *args: _P.args,
     **kwargs: _P.kwargs,
-) -> Iterator[Item | Bad]:
+) -> Iterator[_Found | Bad]:
     """Yield the items that `make` finds in each record of a JSON file, given the record's place and value."""
     for where, value in part.records():
         if isinstance(value, FormatError):
@@ -73,7 +84,7 @@ def each(
             yield from attempt(where, make, value, *args, **kwargs)
 
 
-def each_record(make: Callable[[str, Any], Iterator[Item | Bad]]) -> Callable[[Part, Options], Iterator[Item | Bad]]:
+def each_record(make: Callable[[str, Any], Iterator[_Found]]) -> Callable[[Part, Options], Iterator[_Found | Bad]]:
     """Return the `read` of a format whose items `make` finds in each record of a JSON file; see `each`."""
     return lambda part, options: each(part, make)
 
@@ -87,7 +98,8 @@ def blocks_text(content: Any) -> str:
     """Return the text of a message's content: a text, a block, or a list of both; other blocks have none."""
     if isinstance(content, dict):
         kind = content.get("type")
-        content = content.get("text") if kind is None or str(kind).endswith("text") else None
+        has_text = kind is None or str(kind).endswith("text") or kind in _TEXT_BLOCKS
+        content = content.get("text") if has_text else None
     if isinstance(content, str):
         return content
     blocks: Iterable[Any] = content if isinstance(content, list) else ()

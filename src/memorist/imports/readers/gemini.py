@@ -11,7 +11,7 @@ from typing import Any
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.imports.html import html_text
-from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
 from memorist.imports.readers.common import attempt, each
 from memorist.imports.sources import Part
 from memorist.records.times import parse_time, read_time
@@ -21,6 +21,8 @@ _PROMPT = re.compile(r"(?:Prompted(?: with:)?|Asked(?: Gemini:| Bard:)?|Said|Ans
 _NO_PROMPT = re.compile(r"(?:Created|Used|Added|Gave|Selected|Shared|Deleted)\s")
 _ATTACHED = re.compile(r"Attached \d{1,9} files?\.?(?:\n.*)?\Z", re.DOTALL)
 _CONVERSATION = re.compile(r"gemini\.google\.com/(?:\w+/\d+/)?app/(\w+)")
+_OTHERS = Left("activities of other products")
+_NOT_SAID = Left("activities that are no prompts")
 _CELL = '<div class="outer-cell'
 _CONTENT = '<div class="content-cell'
 _LONGEST_CELL = 10_000_000
@@ -34,7 +36,7 @@ def recognise(part: Part) -> bool:
     return of_gemini and ({"header", "title", "time"} <= part.keys or 'class="outer-cell' in part.beginning)
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield each prompt and its answer."""
     if part.json[0]:
         yield from each(part, _activity)
@@ -51,13 +53,17 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
         yield from attempt(f"activity {number}", _cell, left.partition("</body")[0])
 
 
-def _activity(where: str, given: Any) -> Iterator[Item]:
-    if not any(name in given["header"] for name in _PRODUCTS) or _NO_PROMPT.match(given["title"]):
+def _activity(where: str, given: Any) -> Iterator[Item | Left]:
+    if not any(name in given["header"] for name in _PRODUCTS):
+        yield _OTHERS
         return
     answers = [each.get("html") or "" for each in given.get("safeHtmlItem") or ()]
-    if not answers and not _PROMPT.match(given["title"]):
+    details = [text for each in given.get("details") or () for text in each.values() if isinstance(text, str)]
+    talk = _CONVERSATION.search("\n".join((given.get("titleUrl") or "", *details)))
+    is_prompt = bool(answers) or talk is not None or _PROMPT.match(given["title"])
+    if not is_prompt or _NO_PROMPT.match(given["title"]):
+        yield _NOT_SAID
         return
-    talk = _CONVERSATION.search(given.get("titleUrl") or "")
     attached = [str(each) for each in given.get("attachedFiles") or ()]
     answer = "\n\n".join(map(html_text, answers))
     when = parse_time(given["time"])
@@ -71,19 +77,23 @@ def _turn(
     prompt = _ATTACHED.sub("", _PROMPT.sub("", title, count=1)).rstrip()
     about = {"attachments": attached}
     yield Item(content=prompt, where=where, conversation=talk, role="user", happened_at=when, metadata=about)
-    yield Item(content=answer, where=where, conversation=talk, role="assistant", happened_at=when)
+    if answer.strip():
+        yield Item(content=answer, where=where, conversation=talk, role="assistant", happened_at=when)
 
 
-def _cell(where: str, cell: str) -> Iterator[Item]:
+def _cell(where: str, cell: str) -> Iterator[Item | Left]:
     boxes = (box.partition('">') for box in cell.split(_CONTENT)[1:-1])  # the last has no text
     texts = (text for kind, _, text in boxes if kind.endswith("mdl-typography--body-1") and text.endswith("</div>"))
     if not any(name in cell for name in _PRODUCTS) or (content := next(texts, None)) is None:
+        yield _OTHERS
         return
     pieces = _BREAK.split(content.removesuffix("</div>"))
     for place, piece in enumerate(pieces[1:], start=1):
         if (when := _time(html_text(piece))) is not None:
             title = html_text("<br>".join(pieces[:place]))
-            if not _NO_PROMPT.match(title):
+            if _NO_PROMPT.match(title):
+                yield _NOT_SAID
+            else:
                 yield from _turn(where, title, html_text("<br>".join(pieces[place + 1 :])), when)
             return
     raise ValueError("no date in English; choose JSON where Takeout asks for the format of My Activity")

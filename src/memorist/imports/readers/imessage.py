@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import groups
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.common import BY_THE_PROGRAM, groups
 from memorist.imports.sources import Part
 
 _TIME = r"[A-Z][a-z]{2} \d\d, \d{4} {1,2}\d{1,2}:\d\d:\d\d [AP]M"
@@ -31,7 +31,7 @@ def recognise(part: Part) -> bool:
     return part.pure.suffix.lower() == ".txt" and bool(lines) and _begins(lines[0])
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield what was said; no reactions, no announcements, no attachments without words."""
     for number, block in groups(part.lines(), _begins):
         yield from _message(part, number, block)
@@ -41,9 +41,10 @@ def _begins(line: str) -> bool:
     return _HEADER.fullmatch(line) is not None or _ANNOUNCED.fullmatch(line) is not None
 
 
-def _message(part: Part, begun: int, block: Sequence[str]) -> Iterator[Item]:
+def _message(part: Part, begun: int, block: Sequence[str]) -> Iterator[Item | Left]:
     header = _HEADER.fullmatch(block[0])
     if header is None or len(block) < 2:
+        yield BY_THE_PROGRAM
         return
     kept, files = list[str](), list[str]()
     reacting = False

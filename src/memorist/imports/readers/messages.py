@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, blocks_text, each
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.common import INSTRUCTIONS, attempt, blocks_text, each
 from memorist.imports.sources import Part
 
 _NOT_SAID = ("system", "developer")
@@ -17,12 +17,12 @@ def recognise(part: Part) -> bool:
     return listed or {"role", "content"} <= part.keys
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield what was said; no instructions of the system."""
     return each(part, _record, part.title)
 
 
-def _record(where: str, given: Any, title: str) -> Iterator[Item | Bad]:
+def _record(where: str, given: Any, title: str) -> Iterator[Item | Bad | Left]:
     messages = given if isinstance(given, list) else given.get("messages")
     if messages is None:
         yield from _message(where, given, title)
@@ -33,8 +33,9 @@ def _record(where: str, given: Any, title: str) -> Iterator[Item | Bad]:
         yield from attempt(where, _message, message, talk)
 
 
-def _message(where: str, message: Any, talk: str) -> Iterator[Item]:
+def _message(where: str, message: Any, talk: str) -> Iterator[Item | Left]:
     if message["role"] in _NOT_SAID:
+        yield INSTRUCTIONS
         return
     id = message.get("id")
     yield Item(

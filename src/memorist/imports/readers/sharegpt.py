@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, each, having
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.common import INSTRUCTIONS, attempt, each, having
 from memorist.imports.sources import Part
 
 _ROLES = {
@@ -14,21 +14,23 @@ _ROLES = {
 }  # fmt: skip
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield what was said; no instructions of the system."""
     return each(part, _conversation, part.title)
 
 
-def _conversation(where: str, given: Any, title: str) -> Iterator[Item | Bad]:
+def _conversation(where: str, given: Any, title: str) -> Iterator[Item | Bad | Left]:
     talk = str(given.get("id") or f"{title}, {where}")
     for turn in given.get("conversations") or given["conversation"]:
         yield from attempt(where, _turn, turn, talk)
 
 
-def _turn(where: str, turn: Any, talk: str) -> Iterator[Item]:
-    if turn["from"] != "system":
-        role = _ROLES.get(turn["from"], turn["from"])
-        yield Item(content=turn["value"] or "", where=where, conversation=talk, role=role)
+def _turn(where: str, turn: Any, talk: str) -> Iterator[Item | Left]:
+    if turn["from"] == "system":
+        yield INSTRUCTIONS
+        return
+    role = _ROLES.get(turn["from"], turn["from"])
+    yield Item(content=turn["value"] or "", where=where, conversation=talk, role=role)
 
 
 READER = Reader("sharegpt", "ShareGPT", having({"conversations"}, {"conversation"}, texts=('"from"', '"value"')), read)

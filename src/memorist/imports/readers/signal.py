@@ -4,20 +4,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import each, having
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.common import BY_THE_PROGRAM, DELETED, each, having
 from memorist.imports.sources import Part
 
 _ME = "Me"
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield what was said; nothing deleted, no calls."""
     return each(part, _message, part.folder or part.title)
 
 
-def _message(where: str, message: Any, talk: str) -> Iterator[Item]:
+def _message(where: str, message: Any, talk: str) -> Iterator[Item | Left]:
     if message.get("deleted") or message.get("call"):
+        yield DELETED if message.get("deleted") else BY_THE_PROGRAM
         return
     yield Item(
         content=message["body"] or "",
@@ -26,7 +27,7 @@ def _message(where: str, message: Any, talk: str) -> Iterator[Item]:
         speaker=message["sender"],
         role="user" if message["sender"] == _ME else "other",
         happened_at=datetime.fromisoformat(message["date"]),
-        metadata={"attachments": [each.get("name") for each in message.get("attachments") or ()]},
+        metadata={"attachments": [each.get("name") for each in message.get("attachments") or () if each]},
     )
 
 

@@ -11,8 +11,8 @@ from email.utils import parsedate_to_datetime
 from itertools import chain, dropwhile, pairwise, takewhile
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, database, each, tables
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.common import BY_THE_PROGRAM, attempt, database, each, tables
 from memorist.imports.sources import Part
 
 _ME = "Me"
@@ -33,7 +33,7 @@ def recognise(part: Part) -> bool:
     return {"messages", "conversations", "sessions"} <= tables(part)
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield what was said; nothing deleted, no calls, no changes of a group."""
     if part.json[0]:
         yield from each(part, _object, part.title)
@@ -65,11 +65,12 @@ def _blocks(part: Part) -> Iterator[tuple[int, list[str]]]:
         yield begun, block
 
 
-def _block(where: str, lines: Sequence[str], talk: str) -> Iterator[Item]:
+def _block(where: str, lines: Sequence[str], talk: str) -> Iterator[Item | Left]:
     head = [*takewhile(bool, lines)]
     fields = dict(line.partition(": ")[::2] for line in head)
     role = _ROLES.get(fields["Type"])
     if role is None:
+        yield BY_THE_PROGRAM
         return
     body = [*dropwhile(lambda line: not line, lines[len(head) :])]
     if "Edited" in fields:  # the body of the version that stands first
@@ -90,15 +91,16 @@ def _block(where: str, lines: Sequence[str], talk: str) -> Iterator[Item]:
     )
 
 
-def _object(where: str, message: Any, talk: str) -> Iterator[Item]:
+def _object(where: str, message: Any, talk: str) -> Iterator[Item | Left]:
     if (role := _ROLES.get(message["type"])) is None:
+        yield BY_THE_PROGRAM
         return
     sender = message.get("source") or message.get("sourceServiceId")
-    files = [each.get("fileName") for each in message.get("attachments") or ()]
+    files = [each.get("fileName") for each in message.get("attachments") or () if each]
     yield from _said(where, message["id"], role, message.get("body"), message["sent_at"], talk, sender, files)
 
 
-def _rows(part: Part) -> Iterator[Item | Bad]:
+def _rows(part: Part) -> Iterator[Item | Bad | Left]:
     with database(part) as connection:
         columns = {row[1] for row in connection.execute("PRAGMA table_info(messages)")}
         ours, theirs = next((pair for pair in _KEYS if pair[0] in columns), _KEYS[0])
@@ -110,6 +112,9 @@ def _rows(part: Part) -> Iterator[Item | Bad]:
         for id, kind, body, sent, talk, sender in asked:
             where = f"message {id}"
             yield from attempt(where, _said, id, _ROLES[kind], body, sent, talk, sender, [])
+        others = "SELECT 1 FROM messages WHERE type IS NULL OR type NOT IN ('incoming', 'outgoing')"
+        if number := sum(1 for _ in connection.execute(others)):
+            yield Left(BY_THE_PROGRAM.what, number)
 
 
 def _said(

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memorist.errors import FormatError
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import each
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.common import BY_THE_PROGRAM, DELETED, each
 from memorist.imports.sources import Part
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _SAID = (None, "", "bot_message", "file_share", "file_comment", "me_message", "thread_broadcast")
 _TOKEN = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
+_BLOCKS = ("section", "header", "context", "rich_text", "rich_text_quote", "rich_text_preformatted")
+"""The blocks that stand on lines of their own."""
 _CHANNELS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 
 
@@ -22,7 +24,7 @@ def recognise(part: Part) -> bool:
     return _DAY.fullmatch(part.pure.name) is not None and _beside(part, "users.json") is not None
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield what was said on a day; nobody's coming and going, nothing deleted."""
     users = part.source.kept(("slack", part.pure.parent.parent), lambda: _named(part, "users.json"))
     channels = part.source.kept(("channels", part.pure.parent.parent), lambda: _named(part, *_CHANNELS))
@@ -33,15 +35,16 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
 
 def _message(
     where: str, message: Any, talk: str, folder: str, users: Mapping[str, str], channels: Mapping[str, str]
-) -> Iterator[Item]:
+) -> Iterator[Item | Left]:
     if message.get("type") != "message" or message.get("subtype") not in _SAID or message.get("hidden"):
+        yield DELETED if message.get("subtype") == "tombstone" else BY_THE_PROGRAM
         return
     profile = message.get("user_profile") or message.get("bot_profile") or {}
     sender = message.get("user") or message.get("bot_id")
     name = users.get(sender) or profile.get("real_name") or profile.get("name") or message.get("username") or sender
     thread = message.get("thread_ts")
     yield Item(
-        content=_text(message.get("text") or "", users, channels),
+        content=_text(message.get("text") or _in_parts(message), users, channels),
         where=where,
         conversation=talk,
         id=message["ts"],
@@ -50,9 +53,48 @@ def _message(
         metadata={
             "conversation": folder,
             "thread": thread if thread != message["ts"] else None,
-            "attachments": [each.get("name") for each in message.get("files") or ()],
+            "attachments": [each.get("name") or each.get("title") for each in message.get("files") or () if each],
         },
     )
+
+
+def _in_parts(message: Mapping[str, Any]) -> str:
+    """Return the text of a message whose own is empty: that of its blocks, or of what is attached to it."""
+    if text := _of_block(message.get("blocks")).strip():
+        return text
+    texts = list[str]()
+    for attached in filter(None, message.get("attachments") or ()):
+        told = [attached.get(name) for name in ("pretext", "title", "text")]
+        fields = [f"{each.get('title')}: {each.get('value')}" for each in attached.get("fields") or ()]
+        texts += [each for each in (*told, *fields) if each] or [attached.get("fallback") or ""]
+    return "\n".join(filter(None, texts))
+
+
+def _of_block(block: Any) -> str:
+    """Return the text of a block, of an element in one, or of a list of either, with ids in the form of `_TOKEN`."""
+    if isinstance(block, list):
+        return "".join(map(_of_block, block))
+    if not isinstance(block, dict):
+        return ""
+    text = block.get("text")
+    match block.get("type"):
+        case "user":
+            return f"<@{block.get('user_id')}>"
+        case "channel":
+            return f"<#{block.get('channel_id')}>"
+        case "usergroup" | "broadcast":
+            return f"@{block.get('range') or block.get('usergroup_id')}"
+        case "emoji":
+            return f":{block.get('name')}:"
+        case "link":
+            return f"<{block.get('url')}|{text}>" if text else f"<{block.get('url')}>"
+        case "rich_text_list":
+            return "".join(f"- {_of_block(each)}\n" for each in block.get("elements") or ())
+        case "rich_text_section":
+            return _of_block(block.get("elements"))
+    inner = text if isinstance(text, str) else _of_block(text) + _of_block(block.get("elements"))
+    inner += _of_block(block.get("fields")) if block.get("type") == "section" else ""
+    return f"{inner}\n" if block.get("type") in _BLOCKS else inner
 
 
 def _text(text: str, users: Mapping[str, str], channels: Mapping[str, str]) -> str:

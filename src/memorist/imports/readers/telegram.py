@@ -1,11 +1,11 @@
 """Telegram Desktop's export as JSON: ``result.json``, of one chat or of a whole account."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.common import BY_THE_PROGRAM, attempt
 from memorist.imports.sources import Part
 from memorist.imports.streaming import JsonPath
 
@@ -24,7 +24,7 @@ def recognise(part: Part) -> bool:
     )
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield the messages of every chat; no service messages, no media without words."""
     me: str | None = None
     chat: dict[str, Any] = {}
@@ -49,15 +49,15 @@ def _is_entered(path: JsonPath) -> bool:
     return in_list and (len(inner) == 3 or (len(inner) == 4 and inner[3] == "messages"))
 
 
-def _message(where: str, message: Any, chat: dict[str, Any], me: str | None) -> Iterator[Item]:
+def _message(where: str, message: Any, chat: dict[str, Any], me: str | None) -> Iterator[Item | Left]:
     if message["type"] != "message":
+        yield BY_THE_PROGRAM
         return
     sender = message.get("from_id")
     role = None if me is None or sender is None else "user" if sender == me else "other"
-    seconds, text = message.get("date_unixtime"), message.get("text")
-    pieces = text if isinstance(text, list) else [text]  # one string, or pieces, some of them formatted
+    seconds = message.get("date_unixtime")
     yield Item(
-        content="".join(piece if isinstance(piece, str) else piece.get("text") or "" for piece in pieces if piece),
+        content="\n".join(filter(None, (_text(message.get("text")), _asked(message)))),
         where=f"{where} of {chat.get('name') or chat['id']}",
         conversation=str(chat["id"]),
         id=str(message["id"]),
@@ -70,6 +70,22 @@ def _message(where: str, message: Any, chat: dict[str, Any], me: str | None) -> 
             "attachment": next((message[name] for name in _FILES if message.get(name)), None),
         },
     )
+
+
+def _text(text: Any) -> str:
+    """Return a text, which is one string, or pieces, some of them formatted."""
+    pieces = text if isinstance(text, list) else [text]
+    return "".join(piece if isinstance(piece, str) else piece.get("text") or "" for piece in pieces if piece)
+
+
+def _asked(message: Mapping[str, Any]) -> str:
+    """Return a poll or a list of things to do: its title, and each answer on a line with its votes."""
+    asked = message.get("poll") or message.get("todo_list") or {}
+    lines = [_text(asked.get("question") or asked.get("title"))]
+    for answer in asked.get("answers") or ():
+        votes = answer.get("voters")
+        lines.append(f"- {_text(answer.get('text'))}" + ("" if votes is None else f" ({votes})"))
+    return "\n".join(filter(None, lines))
 
 
 READER = Reader("telegram", "Telegram", recognise, read)

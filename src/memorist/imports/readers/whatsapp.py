@@ -6,11 +6,11 @@ which the month is decided over the whole file.
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, time
 
-from memorist.imports.dates import Numbers, order_of
-from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import groups
+from memorist.imports.dates import Numbers, day_of, order_of
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.common import BY_THE_PROGRAM, DELETED, groups
 from memorist.imports.sources import Part
 
 _HEADER = re.compile(
@@ -25,6 +25,8 @@ _BY_THE_APP = "\u200e"
 _AFTERNOON = {"pm", "p", "下午", "晚上", "中午", "午後", "오후", "م", "μμ", "ip", "du", "em", "nachm", "ch", "nm"}
 _MORNING = {"am", "a", "上午", "凌晨", "清晨", "早上", "午前", "오전", "ص", "πμ", "ap", "de", "fm", "vorm", "sa", "vm"}
 _NO_NAME = re.compile('["“„«]')
+_MISSING = "null"
+"""What Android writes for a message that it has no text of, such as a picture to be seen once."""
 _PLACEHOLDER = re.compile(r"<[^<>]{3,60}>")
 _ATTACHED = re.compile(r"(?:<[^<>:]+: (?P<ios>[^<>]+)>|(?P<android>\S[^\n]*\.\w{2,5}) \([^()\n]+\))(?:\n|$)")
 _EDITED = re.compile(
@@ -54,7 +56,7 @@ def recognise(part: Part) -> bool:
     return (first or len(begun) > 1) and any(": " in line for line in begun)
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield what was said; no lines of the system, no placeholders for media, nothing deleted."""
     order = _order(part)
     conversation = conversation_of(part)
@@ -74,6 +76,10 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
         by_the_app = first.lstrip(" ").startswith(_BY_THE_APP)
         text, attached = _said("\n".join([first, *lines[1:]]).translate(_MARKS).strip())
         if not first or _NO_NAME.search(speaker) or (by_the_app and not attached and "http" not in text):
+            yield BY_THE_PROGRAM
+            continue
+        if text.lower().rstrip(".") in _DELETED:
+            yield DELETED
             continue
         metadata = {"attachment": attached}
         yield Item(
@@ -117,8 +123,7 @@ def _said(text: str) -> tuple[str, str | None]:
     if attached is not None:
         return text[attached.end() :].strip(), (attached["ios"] or attached["android"]).strip()
     text = _EDITED.sub("", text).rstrip()
-    gone = text.lower().rstrip(".") in _DELETED or _PLACEHOLDER.fullmatch(text)
-    return ("" if gone else text), None
+    return ("" if text == _MISSING or _PLACEHOLDER.fullmatch(text) else text), None
 
 
 # --- times -----------------------------------------------------------------------------------------------
@@ -142,11 +147,10 @@ def _numbers(header: re.Match[str]) -> Numbers:
 def _moment(header: re.Match[str], order: str) -> datetime:
     numbers = _numbers(header)
     year, month, day = (numbers[order.index(unit)] for unit in "ymd")
-    year += 2000 if year < 100 else -543 if year > 2400 else 0  # the Buddhist calendar
     hour, half = int(header["hour"]), _half(header)
     if half is not None:
         hour = hour % 12 + (12 if half else 0)
-    return datetime(year, month, day, hour, int(header["minute"]), int(header["second"] or 0))
+    return datetime.combine(day_of(year, month, day), time(hour, int(header["minute"]), int(header["second"] or 0)))
 
 
 def _half(header: re.Match[str]) -> bool | None:
