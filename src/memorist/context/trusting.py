@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from memorist.context.lines import Line
-from memorist.records.origins import LEVELS, Author, Trust
+from memorist.records.attribution import unnamed, words_for
+from memorist.records.origins import LEVELS, NOBODY, Author, Trust
 from memorist.records.record import Record
 
-_SHOWN = {Author.IMPORT: "an import", Author.WEB: "a web page", Author.PEER: "another user", Author.AGENT: "an agent"}
 _TRUSTED = Author.USER | Author.OPERATOR
 _NEEDED: Mapping[str, Trust] = {"standing": "high", "topic": "medium", "pinned": "medium"}
 """The least trust of standing content, by the reason why it is told."""
@@ -38,10 +38,20 @@ class Judge:
             needed = "high"
         if LEVELS.index(trust) < max(LEVELS.index(self.least), LEVELS.index(needed)):
             return None
-        # otherwise the name of the speaker is enough
-        if trust == "low" or (trust == "medium" and line.speaker is None):
-            authors = origin.authors & ~_TRUSTED or origin.authors
-            notes.append(f"from {' and '.join(_SHOWN.get(each, f'the {str(each.name).lower()}') for each in authors)}")
+        if shown := _shown(line, trust):
+            notes.append(f"from {words_for(shown)}")
         if origin.lost:
             notes.append("in part from what was forgotten")
         return replace(line, shown=f"({', '.join(notes)}) {line.shown}") if notes else line
+
+
+def _shown(line: Line, trust: Trust) -> Author:
+    """Return the authors that a line names: those who are not trusted, and whom its speaker does not name."""
+    record, authors = line.record, line.record.origin.authors
+    if trust == "low" or (trust == "medium" and line.speaker is None):
+        return authors & ~_TRUSTED or authors
+    if line.speaker is None:
+        return NOBODY
+    hidden = unnamed(record.payload, authors, record.scope.user)
+    # whom an operator trusts highly may speak under any name but another author's
+    return hidden if trust == "medium" else hidden & _TRUSTED

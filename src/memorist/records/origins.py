@@ -91,6 +91,11 @@ def author_of_role(role: object) -> Author:
     return _BY_ROLE.get(str(role).lower(), Author.AGENT)
 
 
+def author_named(name: str) -> Author | None:
+    """Return the author that a speaker of this name, in lower case, says to be; None for a name of somebody's own."""
+    return _BY_ROLE.get(name) or _BY_NAME.get(name)
+
+
 @dataclass(frozen=True, slots=True)
 class Door:
     """Where a request came in: set by the code that accepts the request, never by the request's arguments.

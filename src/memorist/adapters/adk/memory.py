@@ -16,6 +16,7 @@ from memorist.agents.standing import Stood, note, taken
 from memorist.kinds.conversation import restated
 from memorist.memory import Memory
 from memorist.operations import arguments
+from memorist.records.attribution import attributed
 from memorist.records.record import Action, Draft, Kind, Record
 from memorist.twin import Twin
 
@@ -164,11 +165,12 @@ async def _is_new(memory: Memory, id: str) -> bool:
 
 
 def _entry(record: Record) -> MemoryEntry:
-    content = record.payload.get("content")
+    content, author = record.payload.get("content"), record.payload.get("speaker")
+    note = attributed(record.payload, record.origin.authors, record.scope.user)
     return MemoryEntry(
         id=record.payload.get("id", record.id),
         content=Content.model_validate(content) if content else Content(parts=[Part(text=record.content)]),
-        author=record.payload.get("speaker"),
+        author=f"{author or ''} {note}".strip() or None,
         timestamp=record.at.isoformat(),
         custom_metadata=dict(record.metadata),
     )

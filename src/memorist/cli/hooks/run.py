@@ -135,14 +135,18 @@ def _start(ask: Ask, project: str, *, fresh: bool) -> str:
 
 
 def _line(record: dict[str, Any], zone: "tzinfo") -> str:
+    from memorist.records.attribution import attributed
+    from memorist.records.origins import Origin
     from memorist.records.times import parse_time
     from memorist.records.zones import read_in
 
     content = " ".join(record["content"].split())
-    who = record["payload"].get("role") or record["kind"]
+    payload = record["payload"]
+    who = payload.get("speaker") or payload.get("role") or record["kind"]
+    note = attributed(payload, Origin.from_dict(record["origin"]).authors, record.get("user"))
     text = content if len(content) <= _MOST_OF_ONE else content[:_MOST_OF_ONE] + "…"
     day = read_in(parse_time(record.get("happened_at") or record["created_at"]), zone)
-    return f"[{day:%Y-%m-%d}] {who}: {text}"
+    return f"[{day:%Y-%m-%d}] {who}: {note}{text}"
 
 
 def _log(arguments: list[str], error: BaseException) -> None:
