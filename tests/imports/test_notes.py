@@ -1,12 +1,13 @@
 """Notes: Markdown, Obsidian, tables."""
 
-from datetime import datetime
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from imported import Write, bad, items
-from memorist.imports import ColumnsError, load, survey
+from memorist.imports import ColumnsError, load, read, survey
 from memorist.memory import Memory
 from memorist.records.record import Kind
 
@@ -113,3 +114,145 @@ def test_a_table_that_does_not_say_which_column_is_the_text(write: Write) -> Non
 def test_rows_that_are_no_rows_are_told(write: Write) -> None:
     [told] = bad(write("a.csv", "text,x\nHello,1\nToo,many,fields\n"))
     assert (told.where, told.reason) == ("line 3", "it has 3 columns, and the header 2")
+
+
+# --- properties ------------------------------------------------------------------------------------------
+
+PROPERTIES = """\
+---
+tags: [a]
+people:
+- Anna
+- "Bob, the builder"
+places: ["Oslo, Norway", 'it''s', [[Viana]], plain] # a comment
+summary: >
+  One line
+  and its rest.
+
+  Another.
+code: |
+  a:
+    b
+created: "[[2026-05-26]]"
+"quoted name": 'x: y'
+empty:
+url: https://example.org/#part
+nothing: null
+about:
+  city: Oslo
+  known: [a, b]
+long: begins here
+  and ends here
+---
+Text
+"""
+
+
+def test_every_form_of_a_property_is_read(write: Write) -> None:
+    [item] = items(write("a.md", PROPERTIES))
+    assert item.happened_at == datetime(2026, 5, 26)
+    assert item.metadata == {
+        "tags": ["a"],
+        "people": ["Anna", "Bob, the builder"],
+        "places": ["Oslo, Norway", "it's", "[[Viana]]", "plain"],
+        "summary": "One line and its rest.\nAnother.",
+        "code": "a:\n  b",
+        "quoted name": "x: y",
+        "url": "https://example.org/#part",
+        "about": {"city": "Oslo", "known": ["a", "b"]},
+        "long": "begins here and ends here",
+        "file": "a.md",
+        "links": ["Viana"],
+    }
+
+
+@pytest.mark.parametrize("first", ["tags: [a]", "tags:\n  - a", "aliases: []\ntags: a"])
+def test_a_list_may_come_first(write: Write, first: str) -> None:
+    [item] = items(write("a.md", f"---\n{first}\n---\nText\n"))
+    assert item.metadata["tags"] == ["a"]
+
+
+def test_a_note_of_properties_alone_is_kept_and_an_empty_one_is_counted(write: Write) -> None:
+    path = write("Anna.md", "---\nphone: +47 123\nemployer: '[[Acme]]'\n---\n")
+    write("empty.md", "---\n---\n")
+    write("outline.md", "# One\n## Two\nText\n## Three\n")
+    found = items(path.parent)
+    assert [each.content for each in found] == ["Anna\n\nphone: +47 123\nemployer: Acme", "outline › One › Two\n\nText"]
+    assert survey(path.parent).left == {"notes without words": 1, "headings without a text": 2}
+
+
+# --- code ------------------------------------------------------------------------------------------------
+
+CODE = [
+    "````markdown\n```python\nx = a[[1]]  # not [[this]] %% nor this %%   \n```\n\n\n# no heading <!-- kept -->\n````",
+    "~~~\n%% kept %%\n```\n~~~",
+    "- a list\n  ```sh\n  if [[ -f x ]]; then :; fi\n  ```",
+    "> ```\n> %% kept %%\n> ```",
+    "    indented = a[[1]] %% x %%",
+    "Use `a[[1]]` and ``b `%%` [[c]]`` or `<!-- x -->`.",
+    "```\nnever closed [[x]] ^id",
+]
+
+
+@pytest.mark.parametrize("code", CODE)
+def test_code_is_kept_as_it_is(write: Write, code: str) -> None:
+    [item] = items(write("a.md", f"# Title\n\n{code}\n"))
+    assert item.content == f"a › Title\n\n{code}"
+    assert (item.metadata["tags"], item.metadata["links"]) == ([], [])
+
+
+def test_what_is_no_code_beside_code_is_read(write: Write) -> None:
+    text = (
+        "See [[Map|the map]] `[[x]]` %% `hidden` %%and [[Viana]] ^b1\n\n"
+        "%%\n```\nhidden\n```\n%%\n- item\n\n    [[Oslo]] ^b2\n"
+    )
+    [item] = items(write("a.md", f"{text}An unclosed ` tick and [[Bergen]]\n"))
+    assert item.content == ("a\n\nSee the map `[[x]]` and Viana\n\n- item\n\n    Oslo\nAn unclosed ` tick and Bergen")
+    assert item.metadata["links"] == ["Map", "Viana", "Oslo", "Bergen"]
+
+
+def test_a_long_piece_of_code_keeps_its_blank_lines(write: Write) -> None:
+    code = "```\n" + "\n\n\n".join(f"line {number}" for number in range(20)) + "\n```"
+    [item] = items(write("a.md", code))
+    assert item.content == f"a\n\n{code}"
+
+
+@pytest.mark.parametrize("letter", ["`", "``` ` ", "%%` ", "<!-- ` ", "> ```\n", "[[", "a ", "x '", "- a: [", " #a"])
+@pytest.mark.parametrize("before", ["", "---\nx: ", "---\nx: [", "---\nx", "---\nx:\n"])
+def test_hostile_notes_are_read_in_linear_time(write: Write, before: str, letter: str) -> None:
+    def seconds(number: int) -> float:
+        path = write(f"{number}.md", f"{before}{letter * number}\n---\n")
+        begun = time.process_time()
+        list(read(path))
+        return time.process_time() - begun
+
+    seconds(1000)
+    assert seconds(40_000) < 2 * 4 * max(seconds(10_000), 0.02)
+
+
+# --- times -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "when"),
+    [
+        ("2024-03-12 A walk", "x", datetime(2024, 3, 12)),
+        ("A walk 20240312", "x", datetime(2024, 3, 12)),
+        ("A walk 12.3.2024", "x", datetime(2024, 3, 12)),
+        ("2024-03-12_0930", "x", datetime(2024, 3, 12, 9, 30)),
+        ("20240312093005", "x", None),
+        ("walk", "12 March 2024\n\nx", datetime(2024, 3, 12)),
+        ("walk", "Date: 2024-03-12 09:30\nx", datetime(2024, 3, 12, 9, 30)),
+        ("walk", "# 12.03.2024\nx", None),
+        ("walk", "2024-03-12: we went up", datetime(2024, 3, 12)),
+        ("walk", "In 2024 we went up", None),
+        ("walk", "---\ncreated: 2024-03-12T09:30:00+01:00\n---\nx", datetime(2024, 3, 12, 8, 30, tzinfo=UTC)),
+        ("walk", "---\ncreated: 2024-03-12 09:30\n---\nx", datetime(2024, 3, 12, 9, 30)),
+        ("2024-99-99", "x", None),
+    ],
+)
+def test_a_note_has_the_time_of_its_properties_its_name_or_its_first_line(
+    write: Write, name: str, text: str, when: datetime | None
+) -> None:
+    item = items(write(f"{name}.md", text))[0]
+    assert item.happened_at == when

@@ -224,6 +224,12 @@ def survey(
     if isinstance(options.me, str) and len(names) > 1 and options.me not in names:  # one alone may write to the user
         known = _named([*map(repr, sorted(names))])
         raise InvalidInputError(f"nobody named {options.me!r} speaks in {path.name}; there are: {known}")
+    _settle(told, talks, options)
+    return told
+
+
+def _settle(told: Survey, talks: Mapping[str | None, set[str]], options: Options) -> None:
+    """Say who the user is in each conversation, from the speakers of each."""
     open_talks = {name: each for name, each in talks.items() if each}
     told.mine = {name: me for name in open_talks if (me := options.me_in(name)) is not None} or _users_of(open_talks)
     told.unsettled = {name: sorted(each) for name, each in open_talks.items() if name not in told.mine}
@@ -231,7 +237,6 @@ def survey(
         [told.me] = set(told.mine.values())
     elif isinstance(options.me, str):
         told.me = options.me
-    return told
 
 
 def read(

@@ -133,12 +133,13 @@ def branch(parents: Mapping[str, Any], current: Any) -> list[str]:
 
 def pieces(text: str) -> Iterator[str]:
     """Yield a text in pieces of whole paragraphs, none longer than a note should be if its paragraphs are not."""
-    piece = ""
-    for paragraph in re.split(r"\n\s*\n", text):
+    piece, *rest = re.split(r"(\n\s*\n)", text)
+    for blank, paragraph in zip(rest[::2], rest[1::2], strict=True):
         if piece and len(piece) + len(paragraph) > _LONGEST_NOTE:
             yield piece
-            piece = ""
-        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
+            piece = paragraph
+        else:
+            piece += blank + paragraph if piece else paragraph
     if piece:
         yield piece
 

@@ -6,32 +6,35 @@ paragraphs. Front matter becomes metadata.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 
 from memorist.errors import InvalidInputError
 from memorist.imports.keeping import KEPT, restored
-from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.noted import time_of
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.code import Fences, Line, Segment, segments
 from memorist.imports.readers.common import attempt, pieces
+from memorist.imports.readers.properties import properties
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
 from memorist.records.times import read_time
 
 _SUFFIXES = (".md", ".markdown", ".mdown")
 _HEADING = re.compile(r"(#{1,6})\s++(.*)")
-_FENCE = re.compile(r"\s{0,3}(```|~~~)")
 _LINK = re.compile(r"(!?)\[\[([^\[\]|#^]*)([#^][^\[\]|]*)?(?:\|([^\[\]]*))?\]\]")
 _TAG = re.compile(r"(?<![\w#/&`])#([^\W\d][\w/-]*)")
-_COMMENTS = {"%%": "%%", "<!--": "-->"}
-_COMMENT = re.compile("|".join(_COMMENTS))
 _BLOCK_ID = re.compile(r"\^[\w-]+")
-_FIELD = re.compile(r"\w[\w .-]*")
 _LONGEST_FRONT = 10_000
 """The most lines of front matter; a longer block is ordinary text."""
 _DATES = ("date", "created", "created_at", "creation date", "published")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")
+_MANY_BLANK = re.compile(r"\n(?:[ \t]*\n){2,}")
+_NO_TEXT = Left("headings without a text")
 FRONT = f"{KEPT}: export"
 """The front matter of a document that the writer of this name wrote."""
 OURS = "<!-- ", " -->"
@@ -43,7 +46,7 @@ _NUMBERED = re.compile(r"&#(\d+);")
 class _Section:
     line: int
     headings: list[str]
-    lines: list[str] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
 
 
 def recognise(part: Part) -> bool:
@@ -53,36 +56,71 @@ def recognise(part: Part) -> bool:
     return part.pure.suffix.lower() in _SUFFIXES and is_text and not is_copy
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
-    """Yield each section of a file."""
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
+    """Yield each section of a file, or its properties where it has no text; no comments."""
     lines = part.lines()
     begun, front = _front_matter(lines)
-    if ": ".join(next(iter(front.items()), ())) == FRONT:
+    if front.get(KEPT) == "export":
         yield from _quoted(lines)
         return
     about = {name: value for name, value in front.items() if name.lower() not in _DATES}
-    when, given = _time(front, part.title), about.get("tags") or []
-    seen: Counter[str] = Counter()
+    sections, empty = list[_Section](), 0
     for section in _sections(begun, lines, part.title):
-        text = _without_comments("\n".join(section.lines))
-        tags = [*(given if isinstance(given, list) else str(given).replace(",", " ").split()), *_TAG.findall(text)]
-        named = {
+        has_text = any(line.strip() for line, _ in section.lines)
+        empty += not has_text and bool(section.headings)
+        if has_text:
+            sections.append(section)
+    first = next((line for section in sections[:1] for line, _ in section.lines if line.strip()), "")
+    note = _Note(part, about, _time(front, part.title, first))
+    for section in sections:
+        yield from note.items(section)
+    if not sections and about:
+        yield note.item(_Section(1, []), _told(about), about)
+    elif not sections:
+        yield Left("notes without words")
+    if empty:
+        yield Left(_NO_TEXT.what, empty)
+
+
+@dataclass(slots=True)
+class _Note:
+    """A file: where its sections are from, its properties, and when it was written."""
+
+    part: Part
+    about: Mapping[str, Any]
+    when: datetime | None
+    _seen: Counter[str] = field(default_factory=Counter)
+
+    def items(self, section: _Section) -> Iterator[Item | Left]:
+        """Yield a section, in pieces where it is long."""
+        parts = segments(section.lines)
+        words = "\n".join(text for text, is_code in parts if not is_code)
+        given = self.about.get("tags") or []
+        tags = [*(given if isinstance(given, list) else str(given).replace(",", " ").split()), *_TAG.findall(words)]
+        named = " ".join([*_texts(dict(self.about)), words])
+        found = {
+            **self.about,
             "tags": [*dict.fromkeys(str(tag).lstrip("#") for tag in tags)],
-            "links": [*dict.fromkeys(target.strip() for _, target, _, _ in _LINK.findall(text) if target.strip())],
+            "links": [*dict.fromkeys(target.strip() for _, target, _, _ in _LINK.findall(named) if target.strip())],
         }
-        found = {**about, "file": part.name, **named}
-        for piece in pieces(_plain(text)):
-            place = "#".join([part.name, *section.headings])
-            seen[place] += 1
-            yield Item(
-                content=" › ".join([part.title, *section.headings]) + f"\n\n{piece}",
-                where=f"line {section.line}",
-                kind=Kind.NOTE,
-                conversation=part.source.title,
-                id=place if seen[place] == 1 else f"{place}/{seen[place]}",
-                happened_at=when,
-                metadata=found,
-            )
+        text = _plain(parts)
+        if not text:
+            yield _NO_TEXT
+        for piece in pieces(text):
+            yield self.item(section, piece, found)
+
+    def item(self, section: _Section, text: str, about: Mapping[str, Any]) -> Item:
+        place = "#".join([self.part.name, *section.headings])
+        self._seen[place] += 1
+        return Item(
+            content=" › ".join([self.part.title, *section.headings]) + f"\n\n{text}",
+            where=f"line {section.line}",
+            kind=Kind.NOTE,
+            conversation=self.part.source.title,
+            id=place if self._seen[place] == 1 else f"{place}/{self._seen[place]}",
+            happened_at=self.when,
+            metadata={**about, "file": self.part.name},
+        )
 
 
 def _quoted(lines: Iterator[tuple[int, str]]) -> Iterator[Item | Bad]:
@@ -104,62 +142,59 @@ def _record(where: str, text: str, kept: str) -> Iterator[Item]:
 
 
 def _sections(begun: list[tuple[int, str]], lines: Iterator[tuple[int, str]], title: str) -> Iterator[_Section]:
-    """Yield the sections that have a text, each with its headings; that of the file itself is left out."""
+    """Yield the sections, each with its headings; that of the file itself is left out."""
     above: list[tuple[int, str]] = []
-    section, fence = _Section(1, []), ""
+    section, fences = _Section(1, []), Fences()
     for number, line in (*begun, *lines):
-        mark = _FENCE.match(line)
-        if mark is not None and fence in ("", mark[1]):
-            fence = "" if fence else mark[1]
-        heading = None if fence or mark else _HEADING.fullmatch(line)
+        is_code = fences.hold(line)
+        heading = None if is_code else _HEADING.fullmatch(line)
         if heading is None:
-            section.lines.append(line)
+            section.lines.append((line, is_code))
             continue
-        if any(map(str.strip, section.lines)):
-            yield section
+        yield section
         level = len(heading[1])
-        title_of = _plain(heading[2])
+        title_of = _plain(segments([(heading[2], False)]))
         unclosed = title_of.rstrip("#")
         above = [
             *((depth, name) for depth, name in above if depth < level),
             (level, unclosed.rstrip() if unclosed.endswith((" ", "\t")) else title_of),
         ]
         section = _Section(number, [name for _, name in above if name != title])
-    if any(map(str.strip, section.lines)):
-        yield section
+    yield section
 
 
-def _plain(text: str) -> str:
-    """Return a text with links as they are read, without ids of blocks."""
+def _plain(segments: Iterable[Segment]) -> str:
+    """Return a text with links as they are read, without ids of blocks; its code as it is."""
+    texts = list[str]()
+    parts = list(segments)
+    for number, (text, is_code) in enumerate(parts, start=1):
+        texts.append(text if is_code else _shown(text, whole=number == len(parts)))
+    return _BLANK_LINES.sub("", "".join(texts))
+
+
+def _shown(text: str, *, whole: bool) -> str:
+    """Return a text without code as it is read; unless it is `whole`, code follows on its last line."""
 
     def shown(link: re.Match[str]) -> str:
         embedded, target, place, label = link.groups()
         return "" if embedded else label or (target or (place or "")[1:])
 
-    lines = [line.rstrip(" \t") for line in _LINK.sub(shown, text).split("\n")]
-    parted = [(line, *line.rpartition(" ")) for line in lines]
-    return "\n".join(text.rstrip(" \t") if _BLOCK_ID.fullmatch(id) else line for line, text, _, id in parted).strip()
+    lines = _MANY_BLANK.sub("\n\n", _LINK.sub(shown, text)).split("\n")
+    last = lines.pop()
+    return "\n".join([*map(_without_block_id, lines), _without_block_id(last) if whole else last])
 
 
-def _without_comments(text: str) -> str:
-    """Return a text without its comments; an unclosed comment is text."""
-    kept: list[str] = []
-    at, endless = 0, set[str]()
-    while (mark := _COMMENT.search(text, at)) is not None:
-        closing = _COMMENTS[mark[0]]
-        end = -1 if closing in endless else text.find(closing, mark.end())
-        kept.append(text[at : mark.end() if end < 0 else mark.start()])
-        at = mark.end() if end < 0 else end + len(closing)
-        if end < 0:
-            endless.add(closing)
-    return "".join([*kept, text[at:]])
+def _without_block_id(line: str) -> str:
+    line = line.rstrip(" \t")
+    before, _, id = line.rpartition(" ")
+    return before.rstrip(" \t") if _BLOCK_ID.fullmatch(id) else line
 
 
 # --- front matter ----------------------------------------------------------------------------------------
 
 
 def _front_matter(lines: Iterator[tuple[int, str]]) -> tuple[list[tuple[int, str]], dict[str, Any]]:
-    """Return the lines that are not front matter, and the front matter's fields: texts, and lists of texts."""
+    """Return the lines that are not front matter, and the front matter's properties."""
     first = next(lines, None)
     if first is None or first[1].rstrip() != "---":
         return ([] if first is None else [first]), {}
@@ -167,46 +202,36 @@ def _front_matter(lines: Iterator[tuple[int, str]]) -> tuple[list[tuple[int, str
     for number, line in islice(lines, _LONGEST_FRONT):
         read.append((number, line))
         if line.rstrip() in ("---", "..."):
-            return [], _fields([line for _, line in read[1:-1]])
+            return [], properties([line for _, line in read[1:-1]])
     return read, {}  # no closing line: the first line is a horizontal rule, not front matter
 
 
-def _fields(lines: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    name = ""
-    for line in lines:
-        inner = line.strip()
-        if inner.startswith("- ") and name:
-            if not isinstance(found.get(name), list):
-                found[name] = []
-            found[name].append(_scalar(inner[2:]))
+def _time(front: Mapping[str, Any], title: str, first_line: str) -> datetime | None:
+    """Return the date that the properties name, or else the note's name or its first line."""
+    named = (value for name, value in front.items() if name.lower() in _DATES)
+    for value in named:
+        text = value[0] if isinstance(value, list) else value
+        if not isinstance(text, str):
             continue
-        named, colon, value = line.partition(":")
-        if colon and _FIELD.fullmatch(named.rstrip()) and value[:1] in ("", " ", "\t"):
-            name, value = named.rstrip(), value.strip()
-            is_list = value.startswith("[") and value.endswith("]")
-            found[name] = (
-                [_scalar(each) for each in value[1:-1].split(",") if each.strip()] if is_list else _scalar(value)
-            )
-    return {name: value for name, value in found.items() if value not in ("", [])}
+        text = _plain([(text, False)])
+        with suppress(InvalidInputError):
+            return read_time(text)
+        if (found := time_of(text)) is not None:
+            return found
+    return time_of(title, first_line)
 
 
-def _scalar(text: str) -> str:
-    text = text.strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of a property, those of a list and of properties below it, too."""
+    if isinstance(value, str):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(each)
 
 
-def _time(front: dict[str, Any], title: str) -> Any:
-    """Return the date that the front matter names, or that the file is named after."""
-    given = next((value for name, value in front.items() if name.lower() in _DATES), None)
-    day = _DAY.match(title)
-    for text in (given, day and day[0]):
-        try:
-            if isinstance(text, str):
-                return read_time(text)
-        except InvalidInputError:
-            continue
-    return None
+def _told(front: Mapping[str, Any]) -> str:
+    """Return properties as lines of text, for a note that has no other."""
+    return "\n".join(f"{name}: {_plain([(', '.join(_texts(value)), False)])}" for name, value in front.items())
 
 
 READER = Reader("markdown", "Markdown", recognise, read)
