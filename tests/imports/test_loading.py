@@ -109,7 +109,11 @@ async def test_half_a_character_costs_no_message(memory: Memory, write: Write) -
 
 async def test_what_is_no_known_format_is_an_error(memory: Memory, write: Write, pack: Write) -> None:
     with pytest.raises(FormatError, match="not of a known format"):
-        await load(memory, write("photo.jpg", b"\xff\xd8\0\0\0"))
+        await load(memory, write("data.bin", b"\xff\xd8\0\0\0"))
+    with pytest.raises(
+        FormatError, match=r"report.xlsx is of a format that is not read: save each of its sheets as CSV"
+    ):
+        await load(memory, write("report.xlsx", b"PK\0\0"))
     with pytest.raises(InvalidInputError, match="cannot read"):
         await load(memory, "missing.txt")
     with pytest.raises(InvalidInputError, match="there is no format 'nothing'"):

@@ -1,13 +1,16 @@
 """Notes: Markdown, Obsidian, tables."""
 
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from imported import Write, bad, items
-from memorist.imports import ColumnsError, load, read, survey
+from memorist.errors import InvalidInputError
+from memorist.imports import ColumnsError, Item, Options, load, read, survey
 from memorist.memory import Memory
 from memorist.records.record import Kind
 
@@ -256,3 +259,101 @@ def test_a_note_has_the_time_of_its_properties_its_name_or_its_first_line(
 ) -> None:
     item = items(write(f"{name}.md", text))[0]
     assert item.happened_at == when
+
+
+# --- tables ----------------------------------------------------------------------------------------------
+
+
+def test_two_columns_of_one_name_and_of_none_are_kept(write: Write) -> None:
+    [item] = items(write("a.csv", "text,tag,tag,,tag (2)\nHello,a,b,c,d\n"))
+    assert (item.content, item.metadata) == ("Hello", {"tag": "a", "tag (3)": "b", "column 4": "c", "tag (2)": "d"})
+
+
+JAPANESE = (
+    "日時,氏名,message\n2024-03-12,田中,明日の会議は十時からです\n2024-03-13,鈴木,了解しました、資料を準備します\n"
+)
+RUSSIAN = (
+    "date,author,message\n2024-03-12,Анна,Завтра встречаемся у вокзала в десять утра\n"
+    "2024-03-13,Иван,Хорошо буду вовремя\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [(JAPANESE, "cp932"), (JAPANESE, "euc_jp"), (JAPANESE, "iso2022_jp"), (RUSSIAN, "cp1251"), (RUSSIAN, "koi8_r")],
+)
+def test_encodings_of_other_scripts_are_detected_or_named(write: Write, text: str, encoding: str) -> None:
+    pytest.importorskip("charset_normalizer")
+    path = write("a.csv", text, encoding=encoding)
+    said = [line.rsplit(",", 1)[1] for line in text.splitlines()[1:]]
+    assert [each.content for each in items(path, encoding=encoding)] == said
+    assert [each.content for each in items(path)] == said
+    [told] = survey(path).guesses()
+    assert told.startswith("Not in Unicode, and read as ") and told.endswith(": a.csv")
+    assert survey(path, options=Options(encoding=encoding)).guesses() == []
+
+
+def test_without_the_library_it_is_said_what_installs_it(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "charset_normalizer", None)
+    told = survey(
+        write("b.csv", JAPANESE + "x,y,z\n", encoding="cp932"), options=Options(columns={"text": "message"})
+    ).guesses()
+    assert told[0] == "Not in Unicode, and read as Windows-1252: b.csv"
+    assert told[1].startswith("The encoding is detected after pip install") and "[imports]" in told[1]
+
+
+@pytest.mark.parametrize("text", ["text\nGrüße aus Köln; schöne Größe\n", "text\nÀ bientôt! Où êtes-vous allés\n"])
+def test_latin_script_is_windows_1252(write: Write, text: str) -> None:
+    path = write("a.csv", text, encoding="cp1252")
+    assert items(path)[0].content == text.splitlines()[1]
+    assert survey(path).encodings == {}
+
+
+def test_an_encoding_that_is_none_is_refused() -> None:
+    for name in ("nothing", "base64"):
+        with pytest.raises(InvalidInputError, match=f"there is no encoding '{name}'; write one such as shift_jis"):
+            Options(encoding=name)
+
+
+def test_bytes_that_a_named_encoding_does_not_have_are_shown(write: Write) -> None:
+    [item] = items(write("a.csv", b"text\n\x93\xfa\x96\x7b \xff\n"), encoding="shift_jis")
+    assert item.content == "日本 \\xff"
+
+
+@pytest.mark.parametrize(
+    ("dates", "first"),
+    [
+        (["03.04.2024", "01.05.2024"], "2024-04-03"),
+        (["3.4.24", "2.5.24"], "2024-04-03"),
+        (["03.14.2024", "03.04.2024"], "2024-03-14"),
+        (["2024.04.03"], "2024-04-03"),
+        (["03/04/2024", "03/14/2024", "03.04.2024"], "2024-03-04"),
+        (["03.04.2024", "03/14/2024"], "2024-04-03"),
+    ],
+)
+def test_a_dotted_date_has_the_day_first(write: Write, dates: list[str], first: str) -> None:
+    path = write("a.csv", "text,date\n" + "".join(f"x,{date}\n" for date in dates))
+    assert items(path)[0].happened_at == first
+
+
+def test_one_unclear_table_does_not_stop_a_folder(write: Write, pack: Write) -> None:
+    files = {"a/good.csv": "text,time\nHello,2024-03-12 09:00\n", "a/unclear.csv": "one,two\n1,2\n"}
+    for name, text in files.items():
+        write(name, text)
+    for path in (write("a/note.md", "Hi").parent, pack("b.zip", files)):
+        told = survey(path)
+        assert (told.bad, told.first_bad[0].file.rpartition("/")[2]) == (1, "unclear.csv")
+        assert told.first_bad[0].reason.endswith("name it, such as --text COLUMN; there are: one, two")
+        assert told.columns == {"text": "text", "time": "time"}
+        assert "Hello" in [each.content for each in read(path) if isinstance(each, Item)]
+
+
+@pytest.mark.anyio
+async def test_times_of_a_table_without_a_zone_are_in_the_zone_that_is_named(memory: Memory, write: Write) -> None:
+    path = write("a.csv", "text,time\nHello,2024-03-12 09:00\nBye,2024-03-12T09:00Z\n")
+    assert survey(path).unzoned == 1
+    for zone, hour, counts in ((UTC, 9, (2, 0)), (ZoneInfo("Europe/Oslo"), 8, (0, 1))):
+        report = await load(memory, path, options=Options(zone=zone))
+        assert (report.added, report.revised) == counts
+        times = {each.content: each.at.astimezone(UTC).hour for each in (await memory.browse()).records}
+        assert times == {"Hello": hour, "Bye": 9}

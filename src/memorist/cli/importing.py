@@ -45,6 +45,9 @@ def import_(
         Option(metavar="ZONE", help="The zone of times that name none: Europe/Oslo. By default the memory's."),
     ] = None,
     follow_links: Annotated[bool, Option(help="Read also what links in a folder lead to outside of it.")] = False,
+    encoding: Annotated[
+        str | None, Option(metavar="NAME", help="The encoding of the texts: shift_jis. By default it is detected.")
+    ] = None,
     embed: Annotated[
         Literal["now", "later"],
         Option(help="later: store at once, and have a server or `memorist reindex --missing` embed it."),
@@ -69,7 +72,10 @@ def import_(
     columns = given(text=text, time=when, speaker=speaker, conversation=session, id=id)
     with foreseen():
         known = context.obj.home if zone is None else zone_of(zone)
-    options, loading = Options(me=me, zone=known, columns=columns), _Loading(context, user, format, json, embed)
+    options, loading = (
+        Options(me=me, zone=known, columns=columns, encoding=encoding),
+        _Loading(context, user, format, json, embed),
+    )
     reports = []
     for path in paths:
         with nullcontext() if path == "-" else spinner(f"Looking for the files of {clean(path)}"):
@@ -210,21 +216,36 @@ def _show(name: str, found: "Survey", options: "Options") -> None:
     """Show what a source holds, and how it will be read, before anything is stored."""
     told = ", ".join(filter(None, (found.counts(), found.days(options.zone))))
     click.echo(f"{clean(name)} ({', '.join(found.titles)}): {told}")
-    used = [f"{what} from {clean(column)}" for column, what in found.columns.items() if what != "metadata"]
-    if found.columns:
-        kept = ", ".join(clean(column) for column, what in found.columns.items() if what == "metadata")
-        click.echo(f"Columns: {', '.join(used)}; {f'kept as metadata: {kept}' if kept else 'all are used'}")
-    if found.columns and "time" not in found.columns.values():
-        click.echo("No column of time was found; --time COLUMN names it, and without it the day of the import counts")
-    elif found.untimed and found.messages + found.notes > found.untimed:
+    _show_columns(found)
+    timed = not found.columns or "time" in found.columns.values()
+    if timed and found.untimed and found.messages + found.notes > found.untimed:
         click.echo(f"{counted(found.untimed, 'part')} without a time")
     if found.unzoned:
         click.echo(f"Times that name no zone are read in {options.zone}; --zone names another")
     if found.unread:
         told = "in a script that no bundled model knows: words find it, meaning does not"
         click.echo(f"{counted(found.unread, 'part')} {told}")
+    for told in found.guesses():
+        click.echo(clean(told))
+    if found.encodings:
+        click.echo("--encoding NAME names another")
     for sample in found.samples:
         click.echo(f"  {clean(sample)}")
+    _show_people(found)
+    _show_omitted(found)
+
+
+def _show_columns(found: "Survey") -> None:
+    if not found.columns:
+        return
+    used = [f"{what} from {clean(column)}" for column, what in found.columns.items() if what != "metadata"]
+    kept = ", ".join(clean(column) for column, what in found.columns.items() if what == "metadata")
+    click.echo(f"Columns: {', '.join(used)}; {f'kept as metadata: {kept}' if kept else 'all are used'}")
+    if "time" not in found.columns.values():
+        click.echo("No column of time was found; --time COLUMN names it, and without it the day of the import counts")
+
+
+def _show_people(found: "Survey") -> None:
     if found.me is not None:
         click.echo(f"You are {clean(found.me)!r}.")
     elif found.mine:
@@ -236,6 +257,9 @@ def _show(name: str, found: "Survey", options: "Options") -> None:
         more = ", …" if len(speakers) > _MOST_SPEAKERS else ""
         where = f" in {counted(len(found.unsettled), 'conversation')}" if found.mine else ""
         click.echo(f"Who you are is not said{where}; --me NAME tells it: {names}{more}")
+
+
+def _show_omitted(found: "Survey") -> None:
     if found.bad:
         click.echo(f"{counted(found.bad, 'part')} cannot be read:")
         for bad in found.first_bad[:_MOST_BAD]:

@@ -18,7 +18,7 @@ _PERSIAN_LEAP = (1, 5, 9, 13, 17, 22, 26, 30)
 _DATE = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})(?!\d)")
 
 
-def order_of(dates: Iterable[Numbers], *, american: bool = False) -> str:
+def order_of(dates: Iterable[Numbers], *, american: bool = False, dotted: bool = False) -> str:
     """Return which number is which in the dates of a file, as "dmy", "mdy" or "ymd".
 
     A number over 31 is a year, one over 12 a day. If no date has such a number, the order is chosen in which fewer
@@ -27,11 +27,14 @@ def order_of(dates: Iterable[Numbers], *, american: bool = False) -> str:
     Args:
         dates: the dates in the order of the file, each once.
         american: what decides when nothing else does: whether the month stands first.
+        dotted: whether the numbers have dots between them; then the day stands first, unless it cannot.
     """
     seen = list(dict.fromkeys(dates))
     if any(one > 31 for one, _, _ in seen):
         return "ymd"
     day_first, month_first = (sum(each[place] > 12 for each in seen) for place in (0, 1))
+    if dotted:
+        return "mdy" if month_first > day_first == 0 else "dmy"
     if day_first != month_first:
         return "dmy" if day_first > month_first else "mdy"
     back = dict[str, int]()  # how often a date lies before the one above it
@@ -77,6 +80,12 @@ def _persian(year: int, month: int, day: int) -> date:
     leaps = sum(each % 33 in _PERSIAN_LEAP for each in range(_PERSIAN.start, year))
     before = 31 * (month - 1) if long else 186 + 30 * (month - 7)
     return _PERSIAN_BEGINS + timedelta(365 * (year - _PERSIAN.start) + leaps + before + day - 1)
+
+
+def is_dotted(text: str) -> bool:
+    """Return whether a text begins with a date that has dots between its numbers."""
+    found = _DATE.match(text)
+    return found is not None and "." in found[0]
 
 
 def with_year_first(text: str, order: str) -> str:

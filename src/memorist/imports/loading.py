@@ -106,6 +106,7 @@ async def load(
     source, report, told = path, ImportReport(), progress or (lambda number: None)
     options = options or Options()
     options = options if options.zone is not None else replace(options, zone=memory.zone)
+    source.encoding = options.encoding
     memory = memory if trusted else memory.through(IMPORT)
     id = None if trusted else make_import_id(memory.clock())
     told(0)

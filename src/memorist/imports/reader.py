@@ -8,6 +8,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from memorist.errors import InvalidInputError
+from memorist.imports.decoding import checked_encoding
 from memorist.records.origins import NOBODY, Author
 from memorist.records.record import Kind
 from memorist.records.times import TimeLike
@@ -113,11 +114,20 @@ class Options:
         me: the speaker who is the user; or who that is in each conversation, by its name.
         zone: the zone of times that name none; by default the memory's, or where there is none, this machine's.
         columns: which column of a table is the text, time, speaker, conversation or id.
+        encoding: of every text, such as "shift_jis"; by default it is detected.
+
+    Raises:
+        InvalidInputError: there is no such encoding.
     """
 
     me: str | Mapping[str | None, str] | None = None
     zone: tzinfo | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.encoding is not None:
+            checked_encoding(self.encoding)
 
     def me_in(self, conversation: str | None) -> str | None:
         """Return the speaker who is the user in a conversation, None where that is not known."""

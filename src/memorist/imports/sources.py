@@ -67,6 +67,8 @@ class Source:
         self.name = os.fspath(path)
         self.asked = False
         """Whether the caller named a format."""
+        self.encoding: str | None = None
+        """The encoding of every text, where the caller named one."""
         self._opened = ExitStack()
         self._is_copy = self.name == "-"
         self._follows = follow_links
@@ -272,7 +274,7 @@ class Part:
     @cached_property
     def beginning(self) -> str:
         """The first 64 KiB as text, "" for a file that is not text."""
-        text = "" if b"\0\0\0" in self.head else decode(self.head)
+        text = "" if b"\0\0\0" in self.head else decode(self.head, self.source.encoding)
         return "" if len(_NO_TEXT.findall(text)) > len(text) * _MOST_CONTROLS else text
 
     @cached_property
@@ -294,7 +296,7 @@ class Part:
     def text(self) -> Iterator[TextIO]:
         """Open the file for reading text of any usual encoding."""
         with self.open() as stream:
-            yield text_of(stream, self.head)
+            yield text_of(stream, self.head, self.source.encoding)
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line with its number, from 1, without its end."""

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
-from memorist.errors import FormatError, InvalidInputError
+from memorist.errors import FormatError, InvalidInputError, install_command
 from memorist.files.foreign import MALFORMED
 from memorist.imports.advising import advice_for, advice_on
+from memorist.imports.decoding import detects, encoding_of, is_foreign
 from memorist.imports.reader import Bad, ColumnsError, Item, Left, Options, Reader
 from memorist.imports.readers import table
 from memorist.imports.registry import reader_named, reader_names, readers
@@ -24,6 +25,7 @@ _MOST_BAD = 20
 _STEP = 500
 _SAMPLES, _LONGEST_SAMPLE = 3, 100
 _MOST_NAMED = 8
+_UNKNOWN = "Windows-1252"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,9 @@ class Survey:
 
     `samples` are the first three as they will be stored. `untimed` counts those without a time, `unzoned` those whose
     time names no zone, `unread` those in a script that no bundled model knows. `columns` says what each column of a
-    table becomes. `bad` counts the parts that cannot be read, `first_bad` are the first 20 of them. `left` says what
-    the readers leave out on purpose, and how many of each. `unknown` names files of no known format, `links` the links
-    out of the folder that were not followed.
+    table becomes, `encodings` in which encoding files that are not in Unicode are read. `bad` counts the parts that
+    cannot be read, `first_bad` are the first 20 of them. `left` says what the readers leave out on purpose, and how
+    many of each. `unknown` names files of no known format, `links` the links out of the folder that were not followed.
     """
 
     titles: list[str] = field(default_factory=list)
@@ -65,6 +67,7 @@ class Survey:
     unzoned: int = 0
     unread: int = 0
     columns: dict[str, str] = field(default_factory=dict)
+    encodings: dict[str, str] = field(default_factory=dict)
     bad: int = 0
     first_bad: list[Bad] = field(default_factory=list)
     left: dict[str, int] = field(default_factory=dict)
@@ -81,6 +84,16 @@ class Survey:
         """Return the first and the last day in words, in a zone, by default this machine's; "" without times."""
         times = [local(each, zone) for each in (self.first, self.last) if each is not None]
         return " to ".join(dict.fromkeys(f"{at.day} {at:%B} {at.year}" for at in times))
+
+    def guesses(self) -> list[str]:
+        """Return in words in which encodings files are read that are not in Unicode, and how to name another."""
+        told = list[str]()
+        for encoding in dict.fromkeys(self.encodings.values()):
+            files = [name for name, each in self.encodings.items() if each == encoding]
+            told.append(f"Not in Unicode, and read as {encoding}: {_named(files)}")
+        if _UNKNOWN in self.encodings.values() and not detects():
+            told.append(f"The encoding is detected after {install_command('imports')}")
+        return told
 
     def left_out(self) -> list[str]:
         """Return what is left out, in words: of what kind and how many, which files, and what to do about them."""
@@ -192,14 +205,13 @@ def survey(
         with Source(path) as source:
             return survey(source, format=format, options=options, progress=progress)
     options = options or Options()
+    path.encoding = options.encoding
     found = find(path, format)
     titles = list(dict.fromkeys(reader.title for reader, _ in found.known))
     told = Survey(titles=titles, unknown=found.unknown, links=path.links)
     talks: dict[str | None, set[str]] = defaultdict(set)
     names = set[str]()
-    for reader, part in found.known:
-        if reader is table.READER:
-            told.columns |= table.uses(part, options)
+    _look(told, found, options)
     for number, (_, part, item) in enumerate(read_found(found, options)):
         if progress is not None and number % _STEP == 0:
             progress(number)
@@ -228,6 +240,25 @@ def survey(
     return told
 
 
+def _look(told: Survey, found: Found, options: Options) -> None:
+    """Say in which encoding files are read, and what the columns of tables become.
+
+    Raises:
+        ColumnsError: the only file is a table that does not say which column is the text.
+    """
+    for reader, part in found.known:
+        if (encoding := _guessed(part)) is not None:
+            told.encodings[part.name] = encoding
+        try:
+            if reader is table.READER:
+                told.columns |= table.uses(part, options)
+        except ColumnsError:  # told as a bad part beside the others
+            if len(found.known) == 1:
+                raise
+        finally:
+            part.release()
+
+
 def _settle(told: Survey, talks: Mapping[str | None, set[str]], options: Options) -> None:
     """Say who the user is in each conversation, from the speakers of each."""
     open_talks = {name: each for name, each in talks.items() if each}
@@ -248,8 +279,10 @@ def read(
         InvalidInputError: it cannot be read, or there is no such format.
         FormatError: nothing in it is of a known format.
     """
+    options = options or Options()
     with Source(path) as source:
-        for _, _, item in read_found(find(source, format), options or Options()):
+        source.encoding = options.encoding
+        for _, _, item in read_found(find(source, format), options):
             if not isinstance(item, Left):
                 yield item
 
@@ -276,6 +309,14 @@ def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, I
 
 def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+
+
+def _guessed(part: Part) -> str | None:
+    """Return the encoding in which a file is read that is not in Unicode, unless the caller named it."""
+    if part.source.encoding is not None or not part.beginning or not is_foreign(part.head):
+        return None
+    found = encoding_of(part.head)
+    return _UNKNOWN if found.startswith("utf") else found
 
 
 def _without_words(item: Item) -> Left:

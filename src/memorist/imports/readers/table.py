@@ -6,13 +6,14 @@ the other columns hold becomes metadata.
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TextIO
+from typing import TextIO, TypeAlias
 
 from memorist.errors import FormatError
-from memorist.imports.dates import numbers_of, order_of, with_year_first
+from memorist.imports.dates import is_dotted, numbers_of, order_of, with_year_first
 from memorist.imports.reader import Bad, ColumnsError, Item, Options, Reader
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
@@ -33,6 +34,8 @@ _ALSO: Mapping[str, str] = {
     "conversation": "conversación conversa conversazione gesprek kanal",
     "id": "",
 }
+_Orders: TypeAlias = Mapping[tuple[str, bool], str]
+"""Which number of a date is which, by the column and whether dots stand between the numbers."""
 _LONGEST = 10_000_000
 _QUOTED = re.compile(r'"[^"]*"')
 _SAID = re.compile(r"sep=(.)")
@@ -53,7 +56,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
     header, columns = _used(part, options)
     usual = _columns(part, header, Options(columns={"text": columns["text"]}), {})
     times = {each["time"] for each in (columns, usual) if "time" in each}
-    orders = {column: order_of(_dates(part, column)) for column in times}
+    orders = {(column, dotted): _order(part, column, dotted) for column in times for dotted in (False, True)}
     with part.text() as stream:
         _, rows = _opened(part, stream)
         for line, row in rows:
@@ -83,7 +86,7 @@ def _used(part: Part, options: Options) -> tuple[list[str], dict[str, str]]:
 
 
 def _item(
-    part: Part, line: int, header: list[str], row: list[str], columns: Mapping[str, str], orders: Mapping[str, str]
+    part: Part, line: int, header: list[str], row: list[str], columns: Mapping[str, str], orders: _Orders
 ) -> Item:
     fields = dict(zip(header, row, strict=False))
     named = {name: value for name, column in columns.items() if (value := fields.pop(column, "").strip())}
@@ -95,7 +98,7 @@ def _item(
         conversation=named.get("conversation") or part.title,
         id=named.get("id"),
         speaker=named.get("speaker"),
-        happened_at=None if when is None else with_year_first(when, orders[columns["time"]]),
+        happened_at=None if when is None else with_year_first(when, orders[columns["time"], is_dotted(when)]),
         metadata=fields,
     )
 
@@ -137,7 +140,7 @@ def _opened(part: Part, stream: TextIO) -> tuple[list[str], Iterator[tuple[int, 
         ended = True
 
     reader = csv.reader(lines(), delimiter=delimiter)
-    header = next(reader, [])
+    header = _distinct(next(reader, []))
 
     def rows() -> Iterator[tuple[int, list[str]]]:
         begun = reader.line_num + 1
@@ -154,14 +157,32 @@ def _opened(part: Part, stream: TextIO) -> tuple[list[str], Iterator[tuple[int, 
     return header, rows()
 
 
-def _dates(part: Part, column: str) -> Iterator[tuple[int, int, int]]:
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return the names of columns, with a number behind one that is not the first of its name, or has none."""
+    seen, distinct = Counter[str](), list[str]()
+    for place, name in enumerate(names, start=1):
+        name = name if name.strip() else f"column {place}"
+        seen[name] += 1
+        while seen[name] > 1 and f"{name} ({seen[name]})" in names:
+            seen[name] += 1
+        distinct.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return distinct
+
+
+def _order(part: Part, column: str, dotted: bool) -> str:
+    return order_of((numbers for text in _dates(part, column, dotted) if (numbers := numbers_of(text))), dotted=dotted)
+
+
+def _dates(part: Part, column: str, dotted: bool) -> Iterator[str]:
+    """Yield the dates in a column that have dots between their numbers, or those that have none."""
     with part.text() as stream:
         header, rows = _opened(part, stream)
         place = header.index(column)
         with suppress(FormatError):  # reported when the rows are read
             for _, row in rows:
-                if len(row) > place and (numbers := numbers_of(row[place].strip())) is not None:
-                    yield numbers
+                text = row[place].strip() if len(row) > place else ""
+                if numbers_of(text) is not None and is_dotted(text) == dotted:
+                    yield text
 
 
 READER = Reader("table", "Table", recognise, read)

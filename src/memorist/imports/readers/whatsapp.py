@@ -132,12 +132,13 @@ def _said(text: str) -> tuple[str, str | None]:
 def _order(part: Part) -> str:
     """Return which number of a date is which, as "dmy", "mdy" or "ymd", by all dates of the file."""
     dates: dict[Numbers, None] = {}
-    american = False
+    american = dotted = False
     for _, line in part.lines():
         if (header := _header(line)) is not None:
             dates[_numbers(header)] = None
+            dotted = dotted or "." in header[0][: header.start("three") - header.start()]
             american = american or (_half(header) is not None and "/" in header[0] and len(header["three"]) == 2)
-    return order_of(dates, american=american)
+    return order_of(dates, american=american, dotted=dotted)
 
 
 def _numbers(header: re.Match[str]) -> Numbers:

@@ -85,7 +85,8 @@ async def go(visit: Visit) -> Response:
 def _options(visit: Visit) -> Options:
     columns = {name: column for name in COLUMNS if (column := visit.value(name)) is not None}
     zone = visit.value("zone")
-    return Options(me=visit.value("me"), zone=visit.session.zone if zone is None else zone_of(zone), columns=columns)
+    known = visit.session.zone if zone is None else zone_of(zone)
+    return Options(me=visit.value("me"), zone=known, columns=columns, encoding=visit.value("encoding"))
 
 
 async def imported(visit: Visit) -> Response:
