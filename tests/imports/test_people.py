@@ -373,3 +373,90 @@ def test_an_attachment_is_not_what_was_said(write: Write) -> None:
     made.add_attachment("secret", filename="plan.txt")
     [item] = items(write("a.eml", made.as_bytes()))
     assert item.content == "Plan\n\nSee the plan."
+
+
+def letter(subject: str, *parts: tuple[str, str], **headers: str) -> bytes:
+    """Return a message of these parts, each a text and its kind, all of them alternatives."""
+    message = EmailMessage()
+    message["From"], message["Subject"], message["Message-ID"] = "Anna <anna@x.org>", subject, "<1@x.org>"
+    for name, value in headers.items():
+        message[name.replace("_", "-")] = value
+    (text, kind), *others = parts
+    message.set_content(text, subtype=kind)
+    for text, kind in others:
+        message.add_alternative(text, subtype=kind)
+    return bytes(message)
+
+
+def text_of(write: Write, raw: bytes) -> str:
+    [item] = items(write("a.eml", raw))
+    return item.content.partition("\n\n")[2]
+
+
+def test_a_blank_text_beside_html_is_no_text(write: Write) -> None:
+    assert text_of(write, letter("Hi", (" \n", "plain"), ("<p>See you at nine</p>", "html"))) == "See you at nine"
+
+
+FORWARDED = "FYI\n\n---------- Forwarded message ---------\nFrom: Bob\nSubject: Boat\n\nIt leaves at nine.\n"
+
+
+@pytest.mark.parametrize(
+    ("subject", "text"),
+    [
+        ("Fwd: Boat", FORWARDED),
+        ("Boat", FORWARDED),
+        ("WG: Boat", "FYI\n\n-----Original Message-----\nFrom: Bob\nSent: x\n\nIt leaves at nine.\n"),
+        ("Fw: Boat", "FYI\n\n> From: Bob\n>\n> It leaves at nine.\n"),
+    ],
+)
+def test_a_message_that_is_passed_on_is_kept(write: Write, subject: str, text: str) -> None:
+    found = text_of(write, letter(subject, (text, "plain")))
+    assert found.startswith("FYI\n") and found.endswith("It leaves at nine.") and "From: Bob" in found
+
+
+def test_a_message_that_is_attached_is_kept(write: Write) -> None:
+    message, inner = EmailMessage(), EmailMessage()
+    inner["Subject"] = "Boat"
+    inner.set_content("It leaves at nine.")
+    message["From"], message["Subject"] = "a@x.org", "Fwd: Boat"
+    message.set_content("FYI")
+    message.add_attachment(inner)
+    assert "It leaves at nine." in text_of(write, bytes(message))
+
+
+def test_an_inline_part_with_a_name_is_the_text(write: Write) -> None:
+    message = EmailMessage()
+    message["From"], message["Subject"] = "a@x.org", "Hi"
+    message.set_content("See you at nine", disposition="inline", filename="message.txt")
+    message.add_attachment("not said", filename="other.txt")
+    assert text_of(write, bytes(message)) == "See you at nine"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<div>Yes</div><div class="gmail_quote"><div class="gmail_attr">On Tue, Bob wrote:<br></div>'
+        '<blockquote class="gmail_quote"><div><div>At nine?</div></div></blockquote></div>',
+        '<body>Yes<br><blockquote type="cite">On 12 Mar 2024, Bob wrote:<br><blockquote type="cite">a</blockquote>'
+        "At nine?</blockquote></body>",
+        '<div>Yes</div><div id="appendonsend"></div><hr><div id="divRplyFwdMsg"><b>From:</b> Bob</div>'
+        "<div>At nine?</div>",
+        '<p>Yes</p><div style="border:none;border-top:solid #E1E1E1 1.0pt;padding:3.0pt"><p><b>From:</b> Bob</p></div>'
+        "<p>At nine?</p>",
+        '<p>Yes</p><div class="moz-cite-prefix">Bob wrote:</div><blockquote type="cite">At nine?</blockquote>',
+        '<div>Yes</div><div class="yahoo_quoted"><div>At nine?</div></div>',
+    ],
+)
+def test_quoted_replies_in_html_are_not_the_senders_words(write: Write, html: str) -> None:
+    assert text_of(write, letter("Re: Boat", (html, "html"))) == "Yes"
+
+
+def test_a_quotation_of_ones_own_and_words_below_a_reply_are_kept(write: Write) -> None:
+    html = '<blockquote>To be</blockquote><blockquote type="cite"><div>At nine?</div></blockquote><p>Yes</p>'
+    assert text_of(write, letter("Re: Boat", (html, "html"))) == "To be\n\nYes"
+
+
+def test_outlooks_headers_above_what_is_answered(write: Write) -> None:
+    text = "Yes\n\nFrom: Bob <b@x.org>\nSent: Tuesday\nTo: Anna\nSubject: Boat\n\nAt nine?\n"
+    assert text_of(write, letter("Re: Boat", (text, "plain"))) == "Yes"
+    assert text_of(write, letter("Re: Boat", ("From: where I stand, yes\nDone", "plain"))).endswith("Done")

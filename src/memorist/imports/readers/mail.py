@@ -8,10 +8,10 @@ from email.message import Message
 from email.utils import parseaddr, parsedate_to_datetime
 
 from memorist.imports.decoding import decode
-from memorist.imports.html import html_text
+from memorist.imports.html import END_OF_OWN, mail_text
 from memorist.imports.mime import headers as headers_of
 from memorist.imports.mime import leaves, text_of_header
-from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
 from memorist.imports.readers.common import attempt
 from memorist.imports.sources import Part
 
@@ -29,6 +29,20 @@ _WROTE = re.compile(
     re.DOTALL,
 )
 _LONGEST_INTRODUCTION = 1_000
+_LOOKED_AT = 100_000
+_FORWARD = re.compile(r"\s*(?:fwd?|wg|tr|rv|enc|i|vs|doorst)\s*:", re.IGNORECASE)
+"""How the subject of a message that is passed on begins."""
+_FORWARDED = re.compile(
+    r"^>?[ \t]*(?:-{3,} ?(?:Forwarded|Weitergeleitete|Mensaje reenviado|Message transféré|Messaggio inoltrato"
+    r"|Doorgestuurd)[\w ]*-{3,}|Begin forwarded message:)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HEAD = re.compile(
+    r"\*?(?:From|Von|De|Da|Van|Från|Fra):\*? [^\n]+\n\*?(?:(?:To|An|Para|À|A|Aan|Til):[^\n]+\n\*?)?"
+    r"(?:Sent|Date|Gesendet|Datum|Enviado|Envoyé|Inviato|Verzonden|Skickat|Sendt):"
+)
+"""The headers that Outlook writes above a message that is answered."""
+_LONGEST_HEAD = 1_000
 _ORIGINAL = re.compile(r"_{20,}|-{3,} ?(?:Original|Forwarded|Ursprüngliche|Weitergeleitete)[\w ]*-{3,}", re.IGNORECASE)
 
 
@@ -39,7 +53,7 @@ def recognise(part: Part) -> bool:
     return begun and _HEADERS.search(head) is not None
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield the words of each message: no attachments, no quoted replies, no signature, no spam, trash and drafts."""
     for number, raw in enumerate(_messages(part), start=1):
         yield from attempt(f"message {number}", _message, raw)
@@ -63,7 +77,7 @@ def _messages(part: Part) -> Iterator[bytes]:
         yield b"".join(lines)
 
 
-def _message(where: str, raw: bytes) -> Iterator[Item]:
+def _message(where: str, raw: bytes) -> Iterator[Item | Left]:
     raw = _ESCAPED.sub(rb"\1", raw)
     headers = {
         name.lower(): text_of_header(value)
@@ -71,8 +85,11 @@ def _message(where: str, raw: bytes) -> Iterator[Item]:
         if name.lower() in _HEADERS_READ
     }
     if _NOT_READ & {each.strip().lower() for each in headers.get("x-gmail-labels", "").split(",")}:
+        yield Left("mails of spam, trash and drafts")
         return
-    text = _own_words(_body(raw))
+    body = _body(raw)
+    is_forward = bool(_FORWARD.match(headers.get("subject", "")) or _FORWARDED.search(body[:_LOOKED_AT]))
+    text = _unquoted(body) if is_forward else _own_words(body)
     id, before = _ids(headers.get("message-id")), _ids(headers.get("references")) + _ids(headers.get("in-reply-to"))
     subject, when = headers.get("subject", "").strip(), None
     with suppress(ValueError):
@@ -90,15 +107,24 @@ def _message(where: str, raw: bytes) -> Iterator[Item]:
 
 
 def _body(raw: bytes) -> str:
-    """Return the text of a message, of its HTML where it has no other."""
-    html: Message | None = None
+    """Return the text of a message and of those in it, that of its HTML where it has no other."""
+    plain, html = list[str](), list[str]()
     for part in leaves(raw):
-        kind = part.get_content_type() if part.get_filename() is None else ""
-        if kind == "text/plain":
-            return _decoded(part)
-        if kind == "text/html" and html is None:
-            html = part
-    return "" if html is None else html_text(_decoded(html))
+        if part.get_content_disposition() == "attachment":
+            continue
+        kind = part.get_content_type()
+        if kind == "text/plain" and (text := _decoded(part)).strip():
+            plain.append(text)
+        elif kind == "text/html":
+            html.append(_decoded(part))
+    return "\n\n".join(plain or map(mail_text, html))
+
+
+def _unquoted(text: str) -> str:
+    """Return the text of a message that passes another on, whole."""
+    lines = (line.lstrip("> ") if line.startswith(">") else line for line in text.replace("\r\n", "\n").split("\n"))
+    kept = (line.rstrip() for line in lines if line.strip() != END_OF_OWN)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
 
 
 def _decoded(part: Message) -> str:
@@ -113,8 +139,9 @@ def _decoded(part: Message) -> str:
 def _own_words(text: str) -> str:
     """Return what the sender wrote: no quoted message, what introduces one, and no signature."""
     kept: list[str] = []
-    for line in text.replace("\r\n", "\n").split("\n"):
-        if line == "-- " or _ORIGINAL.match(line):
+    lines = text.replace("\r\n", "\n").split("\n")
+    for number, line in enumerate(lines):
+        if line == "-- " or _ORIGINAL.match(line) or _HEAD.match("\n".join(lines[number : number + 3])[:_LONGEST_HEAD]):
             break
         if not line.startswith(">"):
             kept.append(line.rstrip())
