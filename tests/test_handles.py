@@ -312,6 +312,7 @@ SAFE: Mapping[str, str] = {
     "errors.py": "metadata of the package",
     "files/foreign.py": "it refuses a memory's file, by what stands in it",
     "framing/control_tokens.py": "a file of the package",
+    "imports/readers/docx.py": "a zip that `open_file` has opened",
     "imports/sources.py": "the standard input, and zips that `open_file` has opened",
     "indexes/qdrant.py": "the files of an index that this process has locked",
     "language/prompting.py": "a file of the package",

@@ -37,13 +37,18 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "messages": ("messages.json", [{"role": "user", "content": "c"}]),
     "memorist": ("chat.jsonl", '{"text": "t", "speaker": "s"}\n'),
     "markdown": ("note.md", LINE),
+    "text": ("a.txt", "Plain words: 31.12.23\n"),
+    "calendar": ("a.ics", "BEGIN:VCALENDAR\nEND:VCALENDAR\n"),
+    "contacts": ("a.vcf", "BEGIN:VCARD\nEND:VCARD\n"),
+    "bookmarks": ("a.html", "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n"),
+    "pdf": ("a.pdf", b"%PDF-1.4\n\0\0\0"),
+    "docx": ("a.docx", b"PK\x03\x04\0\0\0"),
     "table": ("table.csv", "role,content\nuser,c\n"),
 }
 UNKNOWN = {
     "photo.jpg": b"\xff\xd8\0\0\0",
     "config.json": {"a": 1},
     "list.json": [1, 2],
-    "a.txt": "Plain words: 31.12.23\n",
 }
 
 

@@ -12,7 +12,8 @@ ENTRY_POINTS = "memorist.readers"
 
 _OWN = (
     "deepseek chatgpt claude claude_code codex gemini telegram slack discord signal sigtop imessage whatsapp mail"
-    " mem0 mcp_memory graphiti letta langgraph chroma qdrant sharegpt messages own markdown table"
+    " mem0 mcp_memory graphiti letta langgraph chroma qdrant sharegpt messages own calendar contacts bookmarks pdf docx"
+    " markdown table text"
 ).split()
 """The modules of this package, in the order in which they are asked whether a file is theirs: general forms last."""
 

@@ -30,6 +30,7 @@ _HEAD = 1 << 16
 _LONGEST_LINE = 100_000_000
 _NO_TEXT = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _ZIP = b"PK\x03\x04"
+_DOCUMENTS = frozenset(".docx .docm .xlsx .xlsm .pptx .odt .ods .odp .epub .pages .numbers .key".split())
 _COMPRESSED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 _LARGE = 100_000_000
 _MOST_TIMES = 200
@@ -122,7 +123,7 @@ class Source:
         if place.is_dir():
             os.scandir(place).close()  # raises if the file may not be read
             return [part for file in sorted(self._files(place)) for part in self._inside(_name_in(place, file), file)]
-        if _is_zip(place):
+        if _is_zip(place) and not _is_document(place.name):
             return self._zipped(opened(place), "")
         return [Part(self, place.name, place.stat().st_size, place)]
 
@@ -130,7 +131,7 @@ class Source:
         """Return the files without names, each or what is in it if it is a zip."""
         found: list[Part] = []
         for name, file in held.items():
-            if file.read(0, len(_ZIP)) == _ZIP:
+            if file.read(0, len(_ZIP)) == _ZIP and not _is_document(name):
                 found += self._zipped(file.open(), "" if len(held) == 1 else f"{name}/")
             else:
                 found.append(Part(self, name, file.size, file))
@@ -341,6 +342,11 @@ class Part:
         except (ValueError, RecursionError):
             return False
         return True
+
+
+def _is_document(name: str) -> bool:
+    """Return whether a file that is packed as a zip is a document, by its name."""
+    return PurePosixPath(name).suffix.lower() in _DOCUMENTS
 
 
 def _is_zip(file: Path) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
-from memorist.errors import FormatError, InvalidInputError, install_command
+from memorist.errors import FormatError, InvalidInputError, MissingExtraError, install_command
 from memorist.files.foreign import MALFORMED
 from memorist.imports.advising import advice_for, advice_on
 from memorist.imports.decoding import detects, encoding_of, is_foreign
@@ -299,6 +299,10 @@ def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, I
             if len(found.known) == 1:
                 raise
             yield reader, part, Bad("", str(error).partition(": ")[2])
+        except MissingExtraError as error:
+            if len(found.known) == 1:
+                raise
+            yield reader, part, Bad("", str(error))
         except FormatError as error:
             yield reader, part, Bad("", str(error))
         except MALFORMED as error:  # a form that the reader does not know

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -14,6 +14,8 @@ from memorist.framing.frame import without_recalled
 from memorist.imports.reader import Bad, Item, Left, Options
 from memorist.imports.sources import Part
 from memorist.kinds import Message
+from memorist.records.record import Kind
+from memorist.records.times import TimeLike
 
 BY_THE_PROGRAM = Left("messages that the program wrote itself")
 """Who came and went, calls, changes of a group."""
@@ -142,6 +144,32 @@ def pieces(text: str) -> Iterator[str]:
             piece += blank + paragraph if piece else paragraph
     if piece:
         yield piece
+
+
+def notes_of(
+    part: Part, headings: Sequence[str], text: str, *, when: TimeLike | None = None, where: str = "", place: str = ""
+) -> Iterator[Item]:
+    """Yield a text of a file as notes, each below the file's name and the headings that lead to it.
+
+    Args:
+        part: the file.
+        headings: those above the text.
+        text: the text.
+        when: when it was written.
+        where: where it is in the file.
+        place: what tells this text from others with the same headings.
+    """
+    id = "#".join([part.name, *headings, *filter(None, (place,))])
+    for number, piece in enumerate(pieces(text.strip()), start=1):
+        yield Item(
+            content=" › ".join([part.title, *headings]) + f"\n\n{piece}",
+            where=where or f"part {number}",
+            kind=Kind.NOTE,
+            conversation=part.source.title,
+            id=id if number == 1 else f"{id}/{number}",
+            happened_at=when,
+            metadata={"file": part.name},
+        )
 
 
 _TEXTS = ("text", "content", "document", "page_content", "memory", "data", "body", "value", "message", "summary")

@@ -1,0 +1,94 @@
+"""Word's documents (``.docx``): each section becomes a note, below the headings that lead to it."""
+
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, BinaryIO
+
+from memorist.errors import FormatError, needs
+from memorist.imports.noted import time_of
+from memorist.imports.reader import Item, Left, Options, Reader
+from memorist.imports.readers.common import notes_of
+from memorist.imports.sources import Part
+
+_LARGEST = 100_000_000
+"""In bytes, of all that is in one."""
+_HEADING = "Heading "
+
+
+def recognise(part: Part) -> bool:
+    """Whether a file is named as such a document, and begins as one."""
+    return part.pure.suffix.lower() == ".docx" and part.head.startswith(b"PK\x03\x04")
+
+
+def read(part: Part, options: Options) -> Iterator[Item | Left]:
+    """Yield each section, its tables included; no comments, headers, footers and pictures.
+
+    Raises:
+        MissingExtraError: the library that reads it is not installed.
+        FormatError: it is damaged or too large.
+    """
+    with needs("python-docx", "imports"):
+        from docx import Document
+    with part.open() as stream:
+        _check(stream)
+        try:
+            document = Document(stream)
+            sections = [*_sections(document)]
+        except Exception as error:  # the library raises whatever a damaged file leads it to
+            raise FormatError(f"it is a damaged document: {type(error).__name__}: {error}") from error
+    first = next((line for _, text in sections for line in text.splitlines() if line.strip()), "")
+    when = time_of(part.title, first) or _made(document)
+    seen = Counter[tuple[str, ...]]()
+    for headings, text in sections:
+        if not text.strip():
+            yield Left("headings without a text")
+            continue
+        seen[tuple(headings)] += 1
+        place = "" if seen[tuple(headings)] == 1 else str(seen[tuple(headings)])
+        yield from notes_of(part, headings, text, when=when, where=" › ".join(headings), place=place)
+
+
+def _check(stream: BinaryIO) -> None:
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            if sum(each.file_size for each in archive.infolist()) > _LARGEST:
+                raise FormatError(f"it holds more than {_LARGEST:,} bytes")
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"it is a damaged document: {error}") from error
+    stream.seek(0)
+
+
+def _sections(document: Any) -> Iterator[tuple[list[str], str]]:
+    """Yield the text of each section and the headings above it."""
+    above: list[tuple[int, str]] = []
+    lines: list[str] = []
+    for block in document.iter_inner_content():
+        if not hasattr(block, "rows"):
+            style = block.style.name if block.style is not None else ""
+            level = style.removeprefix(_HEADING)
+            if not (style.startswith(_HEADING) and level.isdigit() and block.text.strip()):
+                lines.append(block.text)
+                continue
+            if lines or above:
+                yield [name for _, name in above], "\n\n".join(filter(None, lines))
+            above = [*((depth, name) for depth, name in above if depth < int(level)), (int(level), block.text.strip())]
+            lines = []
+            continue
+        rows = (" | ".join(dict.fromkeys(cell.text.strip() for cell in row.cells)) for row in block.rows)
+        lines.append("\n".join(rows))
+    yield [name for _, name in above], "\n\n".join(filter(None, lines))
+
+
+def _made(document: Any) -> datetime | None:
+    with suppress(Exception):  # as above
+        found = document.core_properties.created
+        return found if isinstance(found, datetime) else None
+    return None
+
+
+READER = Reader("docx", "Word", recognise, read)
