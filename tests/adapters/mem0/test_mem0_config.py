@@ -68,7 +68,10 @@ def test_chat_models_behind_an_endpoint(provider: str) -> None:
         ({"embedder": {"provider": "fastembed"}}, "names no model"),
         ({"llm": {"provider": "aws_bedrock"}}, "chat_model="),
         ({"llm": {"provider": "vllm"}}, "names no model"),
-        ({"vector_store": {"provider": "qdrant", "config": {"host": "x", "port": 1}}}, "host is not used here"),
+        (
+            {"vector_store": {"provider": "qdrant", "config": {"host": "x", "port": 1}}},
+            "host, port in the config of vector_store",
+        ),
         ({"vector_store": 5}, "a provider and a config"),
         ({"vectorstore": {}}, "no vectorstore"),
         ({"memorist": {"path": "x"}}, "'memorist' has no path"),
@@ -80,9 +83,34 @@ def test_what_cannot_be_had_is_an_error(config: Any, text: str) -> None:
         opening_of(config)
 
 
-def test_what_is_not_used_is_said() -> None:
-    with pytest.warns(UserWarning, match="graph_store"):
-        opening_of({"graph_store": {"provider": "neo4j"}})
+@pytest.mark.parametrize("provider", ["pinecone", "pgvector", "mongodb", "redis", "no_such_store"])
+def test_a_server_that_is_not_used_is_an_error_and_nothing_is_made(tmp_path: Path, provider: str) -> None:
+    for config in ({}, {"path": str(tmp_path / "new")}):
+        with pytest.raises(InvalidInputError, match=rf"'{provider}' is not used here; .*config\['memorist'\]"):
+            Memory.from_config({"vector_store": {"provider": provider, "config": config}})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({"vector_store": {"config": {"path": "x", "api_key": "k"}}}, "api_key in the config of vector_store"),
+        ({"vector_store": {"provider": "chroma", "config": {"tenant": "t"}}}, "tenant in the config of vector_store"),
+        ({"embedder": {"provider": "openai", "config": {"model": "m", "azure_kwargs": {"a": 1}}}}, "azure_kwargs"),
+        ({"llm": {"provider": "openai", "config": {"model": "m", "reasoning_effort": "high"}}}, "reasoning_effort"),
+        ({"reranker": {"provider": "cohere"}}, "reranker in the configuration is not used here: .*leave it out"),
+        ({"graph_store": {"provider": "neo4j"}}, "graph_store"),
+        ({"custom_update_memory_prompt": "…"}, "say it in custom_instructions"),
+    ],
+)
+def test_a_setting_that_is_not_carried_out_is_an_error_that_says_what_to_do(config: Any, text: str) -> None:
+    with pytest.raises(InvalidInputError, match=text):
+        opening_of(config)
+
+
+def test_a_setting_that_asks_for_nothing_is_none() -> None:
+    store = {"provider": "chroma", "config": {"host": None, "embedding_model_dims": 384}}
+    assert opening_of({"vector_store": store, "reranker": None, "graph_store": {}}) == Opening()
 
 
 def test_a_configuration_object_is_read_for_what_was_set_in_it(tmp_path: Path) -> None:

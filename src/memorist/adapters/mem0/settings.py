@@ -2,18 +2,17 @@
 
 | in mem0's configuration | becomes |
 |---|---|
-| `vector_store` with a `path` | `memorist.db` in that folder; a `collection_name` other than "mem0", the tenant |
+| `vector_store` of qdrant, chroma or faiss, with a `path` | `memorist.db` in that folder; a `collection_name` other than "mem0", the tenant |
 | `embedder` of openai, lmstudio, ollama, fastembed, huggingface | that embedder; the bundled one by default |
 | `llm` of openai, lmstudio, vllm, ollama | the chat model; none by default |
 | `custom_instructions`, `custom_fact_extraction_prompt` | further instructions for extracting facts |
 | `memorist` | `url`, `tenant`, `embedder`, `chat_model`; they override the others |
 
-`history_db_path` and `version` have no effect: the history is in the same file. Settings that would change results
-and are not supported (`reranker`, `graph_store`, `custom_update_memory_prompt`) raise a warning.
+`history_db_path` and `version` have no effect: the history is in the same file. Every other setting that is not carried
+out (a server as `vector_store`, a `reranker`, a `graph_store`) is an error that says what to give instead.
 """
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,12 @@ if TYPE_CHECKING:
 
 _INSTRUCTIONS = ("custom_instructions", "custom_fact_extraction_prompt")
 """The names in mem0 2.x and in 1.x."""
-_UNUSED = ("reranker", "graph_store", "custom_update_memory_prompt")
+_UNUSED = {
+    "reranker": "recall ranks by itself; leave it out",
+    "graph_store": "there is no graph beside the memories; leave it out",
+    "custom_update_memory_prompt": "say it in custom_instructions",
+}
+"""The settings that are not carried out, and what to do instead."""
 _KNOWN = frozenset(
     ("vector_store", "embedder", "llm", "memorist", "history_db_path", "version", *_INSTRUCTIONS, *_UNUSED)
 )
@@ -41,6 +45,18 @@ _ENDPOINTS = {
     "vllm": "http://localhost:8000/v1",
 }
 """The providers with OpenAI's interface, and their default URLs."""
+_IN_FOLDERS = ("qdrant", "chroma", "faiss")
+"""The vector stores that keep their data in a local folder, for which a file in that folder stands in."""
+_STORE = frozenset(("path", "collection_name", "on_disk", "embedding_model_dims", "distance_strategy"))
+_EMBEDDER = frozenset(("model", "api_key", "embedding_dims"))
+_OPTIONS = ("temperature", "top_p", "max_tokens")
+_CHAT_MODEL = frozenset(("model", "api_key", *_OPTIONS))
+"""The settings of each part that are carried out, or only say what is so here, too; a base URL is one besides."""
+_INSTEAD = {
+    "vector_store": "say where the memory is kept with config['memorist'] = {'url': …}, a file or postgresql://…",
+    "embedder": "give an embedder with config['memorist'] = {'embedder': …}",
+    "llm": "give a chat model with config['memorist'] = {'chat_model': …}",
+}
 _LIBRARIES = {"fastembed": "fastembed", "huggingface": "sentence-transformers"}
 _EMBEDDERS = {"openai": "text-embedding-3-small", "ollama": "nomic-embed-text"}
 _CHAT_MODELS = {"openai": "gpt-5-mini"}
@@ -72,9 +88,9 @@ def opening_of(config: Any) -> Opening:
     own = dict(given.get("memorist") or {})
     if unknown := sorted(own.keys() - _OWN):
         raise InvalidInputError(f"'memorist' has no {', '.join(unknown)}; there are {', '.join(sorted(_OWN))}")
-    for name in _UNUSED:
+    for name, instead in _UNUSED.items():
         if given.get(name):
-            warnings.warn(f"{name} in the configuration is not used here", stacklevel=2)
+            raise InvalidInputError(f"{name} in the configuration is not used here: {instead}")
     url, tenant = (own.get("url"), None) if own.get("url") else _place(given.get("vector_store"))
     return Opening(
         url=url,
@@ -89,14 +105,12 @@ def _place(given: Any) -> tuple[Path | None, str | None]:
     """Return the file and the tenant for a vector store."""
     if not given:
         return None, None
-    _, config = _part("vector_store", given, "qdrant")
+    provider, config = _part("vector_store", given, "qdrant")
+    if provider not in _IN_FOLDERS:
+        raise InvalidInputError(f"the vector store {provider!r} is not used here; {_INSTEAD['vector_store']}")
+    _check_carried_out("vector_store", config, _STORE)
     name = config.get("collection_name")
     path = config.get("path")
-    if path is None and (away := [each for each in ("url", "host", "client", "dbname") if config.get(each)]):
-        raise InvalidInputError(
-            f"the vector store named by {', '.join(away)} is not used here; say where the memory is kept with "
-            "config['memorist'] = {'url': …}"
-        )
     folder = None if path is None else expanded(path)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -107,6 +121,7 @@ def _embedder(given: Any) -> "Embedder | None":
     if not given:
         return None
     provider, config = _part("embedder", given, "openai")
+    _check_carried_out("embedder", config, _EMBEDDER | {f"{provider}_base_url"})
     model = config.get("model") or _EMBEDDERS.get(provider)
     base_url = config.get(f"{provider}_base_url")
     if model is None:
@@ -135,10 +150,11 @@ def _chat_model(given: Any) -> "ChatModel | None":
     model = config.get("model") or _CHAT_MODELS.get(provider)
     if provider not in _ENDPOINTS or model is None:
         raise _unknown("llm", provider, "chat_model")
+    _check_carried_out("llm", config, _CHAT_MODEL | {f"{provider}_base_url"})
     from memorist.language import open_chat_model
 
     base_url = _versioned(provider, config.get(f"{provider}_base_url"))
-    options = {name: config[name] for name in ("temperature", "top_p", "max_tokens") if config.get(name) is not None}
+    options = {name: config[name] for name in _OPTIONS if config.get(name) is not None}
     spec = f"openai:{model}" if base_url is None else f"openai:{model}@{base_url}"
     return open_chat_model(spec, api_key=config.get("api_key"), options=options or None)
 
@@ -148,6 +164,12 @@ def _part(name: str, given: Any, default: str) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(given, Mapping) or not isinstance(config := given.get("config") or {}, Mapping):
         raise InvalidInputError(f"{name} in the configuration is a dict with a provider and a config")
     return str(given.get("provider") or default), config
+
+
+def _check_carried_out(part: str, config: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Raise for settings of a part that nothing here carries out; one without a value asks for nothing."""
+    if unused := [str(name) for name, value in config.items() if name not in known and value not in (None, False, "")]:
+        raise InvalidInputError(f"{', '.join(unused)} in the config of {part} is not used here; {_INSTEAD[part]}")
 
 
 def _versioned(provider: str, base_url: str | None) -> str | None:
