@@ -2,7 +2,7 @@
 
 | in mem0's configuration | becomes |
 |---|---|
-| `vector_store` of qdrant, chroma or faiss, with a `path` | `memorist.db` in that folder; a `collection_name` other than "mem0", the tenant |
+| `vector_store`: qdrant, chroma, faiss | `memorist.db` in its `path`; a `collection_name` but "mem0", the tenant |
 | `embedder` of openai, lmstudio, ollama, fastembed, huggingface | that embedder; the bundled one by default |
 | `llm` of openai, lmstudio, vllm, ollama | the chat model; none by default |
 | `custom_instructions`, `custom_fact_extraction_prompt` | further instructions for extracting facts |
