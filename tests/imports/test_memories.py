@@ -3,15 +3,17 @@
 import json
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from imported import Write, bad, items
-from memorist.imports import load, survey
+from memorist.errors import FormatError
+from memorist.imports import EVERYONE, Options, OwnerError, export, load, survey
 from memorist.memory import Memory
+from memorist.records.origins import Author
 from memorist.records.record import Kind
 
 pytestmark = pytest.mark.anyio
@@ -75,6 +77,135 @@ async def test_a_folder_of_chroma(tmp_path: Path) -> None:
         ("a", "A hill", 2),
         ("b", "A river", 3),
     ]
+
+
+def chroma(folder: Path, collection: str, rows: list[tuple[str, str, dict[str, Any]]], **place: str) -> None:
+    """Write rows as any program on Chroma does, of a tenant and a database if they are named."""
+    chromadb = pytest.importorskip("chromadb")
+    settings = chromadb.Settings(is_persistent=True, persist_directory=str(folder))
+    if place:
+        admin = chromadb.AdminClient(settings)
+        admin.create_tenant(place["tenant"])
+        admin.create_database(place["database"], place["tenant"])
+    client = chromadb.PersistentClient(str(folder), **place)
+    made = client.get_or_create_collection(collection, embedding_function=None)
+    for id, document, fields in rows:
+        made.add(ids=[id], documents=[document], embeddings=[[1.0, 0.0]], metadatas=[fields])
+
+
+async def test_a_folder_of_local2_keeps_topics_times_scores_and_users(memory: Memory, tmp_path: Path) -> None:
+    episode = {"type": "episodic", "query": "France?", "timestamp": 1709575200.0, "critic_score": 5, "session_id": "s"}
+    rows: list[tuple[str, str, dict[str, Any]]] = [
+        ("topic:user.language", "Elixir", {"type": "topic", "topic": "user.language"}),
+        ("e1", "France?\nParis", episode),
+        ("e2", "Norway?\nOslo", {**episode, "user_id": "anna", "critic_score": 2}),
+        ("e3", "Q: Sweden?\nA: Stockholm", {"type": "episodic", "timestamp_utc": "2024-03-05T10:00:00Z", "score": 0.5}),
+        ("p1", "Is vegan", {"type": "pinned", "fact": "Is vegan", "reason": "", "timestamp": 1709575200.0}),
+    ]  # fmt: skip
+    chroma(tmp_path / ".chroma", "local_memory", rows)
+    found = survey(tmp_path / ".chroma")
+    assert (found.titles, found.notes, found.users, found.untimed) == (["LoCAL2"], 5, ["anna"], 0)
+    assert (await load(memory, tmp_path / ".chroma")).added == 5
+    assert await memory.topics.get("user.language") == "Elixir"
+    one, three = await memory.get("e1"), await memory.get("e3")
+    assert one is not None and three is not None
+    assert (one.kind, one.at, one.rating) == (Kind.EPISODE, datetime(2024, 3, 4, 18, tzinfo=UTC), 1.0)
+    assert one.metadata == episode and Author.ASSISTANT in one.origin.authors
+    assert (three.at, three.rating) == (datetime(2024, 3, 5, 10, tzinfo=UTC), 0.5)
+    [hers] = (await memory.scoped(user="anna").browse()).records
+    assert (hers.id, hers.rating) == ("e2", -0.5)
+    assert [each.content async for each in memory.iterate(kind="fact")] == ["Is vegan"]
+    assert (await load(memory, tmp_path / ".chroma")).existing == 5
+
+
+async def test_sessions_of_local2_keep_their_roles_and_users(memory: Memory, write: Write) -> None:
+    said = [
+        {"role": "user", "content": "Hi"},
+        {"role": "tool", "content": "{}"},
+        {"role": "assistant", "content": "Ho"},
+    ]
+    told = {"messages": said, "user_id": "anna", "started_at": 1709575200.0, "title": "Hi"}
+    path = write(".conversation_history.json", {"s1": told, "s2": {**told, "user_id": "default"}})
+    assert survey(path).titles == ["LoCAL2"]
+    assert (await load(memory, path)).added == 4
+    for user in ("anna", None):
+        records = [each async for each in memory.scoped(user=user).iterate()]
+        assert [(each.payload["role"], each.content) for each in records] == [("user", "Hi"), ("assistant", "Ho")]
+
+
+async def test_tenants_and_users_of_chroma_stay_apart(memory: Memory, tmp_path: Path) -> None:
+    chroma(tmp_path / "store", "docs", [("1", "Everyone's", {"page": 1}), ("2", "Anna's", {"user_id": "anna"})])
+    chroma(tmp_path / "store", "docs", [("1", "Acme's", {"page": 1})], tenant="acme", database="main")
+    assert survey(tmp_path / "store").users == ["acme", "anna"]
+    assert (await load(memory, tmp_path / "store")).added == 3
+    for user, text in ((None, "Everyone's"), ("anna", "Anna's"), ("acme", "Acme's")):
+        assert [each.content async for each in memory.scoped(user=user).iterate()] == [text]
+
+
+async def test_what_another_users_is_taken_only_where_that_is_said(memory: Memory, tmp_path: Path) -> None:
+    rows = [(name, f"{name} likes tea", {"_promptise_user_id": name}) for name in ("alice", "bob", "acme::alice")]
+    chroma(tmp_path / "store", "agent_memory", rows)
+    carl = memory.scoped(user="carl")
+    report = await load(carl, tmp_path / "store")
+    assert (report.added, report.failed) == (0, 3)
+    assert "user 'alice', and this is the memory of user 'carl'" in report.bad[0].reason
+    assert "--owner 'alice'" in report.bad[0].reason
+    assert (await load(carl, tmp_path / "store", options=Options(owner="alice"))).added == 1
+    assert [each.content async for each in carl.iterate()] == ["alice likes tea"]
+    assert (await load(carl, tmp_path / "store", options=Options(owner=EVERYONE))).added == 2
+    assert await memory.admin.users() == {"carl": 3}
+
+
+async def test_episodes_in_qdrant_and_points_of_users(memory: Memory, tmp_path: Path) -> None:
+    told = {
+        "id_": "e1",
+        "task": {"id_": "t", "instruction": "Book"},
+        "rollout": "…",
+        "completed_at": "2024-03-04T10:00:00",
+    }
+    qdrant(tmp_path / "store", "episodes", {"episode_json": json.dumps(told)}, {"text": "Hers", "user_id": "anna"})
+    assert (await load(memory, tmp_path / "store", options=Options(zone=UTC))).added == 2
+    record = await memory.get("e1")
+    assert record is not None and (record.kind, record.payload["task"]) == (Kind.EPISODE, "Book")
+    assert record.at == datetime(2024, 3, 4, 10, tzinfo=UTC)
+    assert [each.content async for each in memory.scoped(user="anna").iterate()] == ["Hers"]
+
+
+async def test_an_export_of_our_own_keeps_its_users(memory: Memory, tmp_path: Path) -> None:
+    await memory.scoped(user="anna").remember("Likes tea")
+    await export(memory, tmp_path / "a.jsonl", everyone=True)
+    with pytest.raises(FormatError, match="keeps its users"):
+        await load(memory, tmp_path / "a.jsonl", options=Options(owner="anna"))
+
+
+async def test_a_state_is_told_from_other_json_and_users_of_sessions_are_kept(memory: Memory, write: Write) -> None:
+    message = {
+        "id": "1",
+        "name": "Anna",
+        "role": "user",
+        "content": "Hi",
+        "metadata": {},
+        "timestamp": "2024-03-04 10:00:00.000",
+    }
+    late = {**message, "id": "2", "content": "Later"}
+    state = {"_compressed_summary": "Met.", "content": [[message, []], [late, []]]}
+    agents = {"friday": {"name": "Friday", "memory": state}, "monday": {"name": "Monday", "memory": state}}
+    write("alice_trip.json", agents)
+    write("bob_trip.json", {"memory": state})
+    path = write("state.json", state).parent
+    found = survey(path, options=Options(zone=UTC))
+    assert (found.titles, found.users, found.messages) == (["AgentScope"], ["alice", "bob"], 8)
+    assert (await load(memory, path, options=Options(zone=UTC))).bad == []
+    alice = [each async for each in memory.scoped(user="alice", session="trip").iterate()]
+    assert sorted((each.scope.agent, each.content) for each in alice) == [
+        (agent, text) for agent in ("friday", "monday") for text in ("Hi", "Later")
+    ]
+    bob = [each async for each in memory.scoped(user="bob", session="trip").iterate()]
+    assert [each.content for each in bob] == ["Hi", "Later"]
+    assert bob[1].at - bob[0].at == timedelta(microseconds=1)
+    assert bob[1].payload["happened_at"] == "2024-03-04T10:00:00.000000Z"
+    broken = write("broken/b.json", {"memory": {"content": [[{**message, "role": "robot"}, []], [late, []]]}})
+    assert [(each.where) for each in bad(broken)] == ["record 1/memory, message 1"]
 
 
 async def test_the_graph_of_the_mcp_memory_server(write: Write) -> None:
@@ -144,10 +275,18 @@ async def test_langgraphs_store(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE store_migrations (v INTEGER PRIMARY KEY)")
         rows = [("users.anna", "1", '{"text": "Likes tea", "sure": true}'), ("users.bob", "1", "no JSON")]
         connection.executemany("INSERT INTO store (prefix, key, value) VALUES (?, ?, ?)", rows)
-    [told] = bad(tmp_path / "store.db")
-    assert told.where == "item users.bob/1"
-    told_of = survey(tmp_path / "store.db")
-    assert (told_of.notes, told_of.titles) == (1, ["LangGraph"])
+    with pytest.raises(
+        OwnerError, match=r"2 namespaces.*--owner users\.anna, or --owner '\*'.*users\.anna, users\.bob"
+    ):
+        survey(tmp_path / "store.db")
+    [anna] = items(tmp_path / "store.db", owner="users.anna")
+    assert (anna.content, anna.user, anna.metadata["namespace"]) == ("Likes tea", None, ["users", "anna"])
+    told = survey(tmp_path / "store.db", options=Options(owner=EVERYONE))
+    assert (told.notes, told.titles, [each.where for each in told.first_bad]) == (
+        1,
+        ["LangGraph"],
+        ["item users.bob/1"],
+    )
 
 
 async def test_a_database_in_a_zip_is_left_out(pack: Write, tmp_path: Path) -> None:

@@ -33,6 +33,13 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "mcp_memory": ("memory.json", '{"type": "entity", "name": "n", "entityType": "t", "observations": []}\n'),
     "graphiti": ("edges.json", [{"uuid": "u", "name": "n", "fact": "f"}]),
     "letta": ("sam.af", {"agents": [], "blocks": []}),
+    "mango": ("mango.json", [{"type": "tool", "id": "1", "question": "q", "tool_name": "t", "tool_args": {}}]),
+    "local2": ("conversation_history.json", {"s": {"messages": [{"role": "user", "content": "c"}]}}),
+    "agentscope": (
+        "alice_monday.json",
+        {"memory": {"content": [[{"id": "1", "name": "n", "role": "user", "content": "c"}, []]]}},
+    ),
+    "llm_agents": ("episodes.jsonl", '{"id_": "1", "task": {"id_": "2", "instruction": "i"}, "rollout": "r"}\n'),
     "sharegpt": ("sharegpt.json", [{"conversations": [{"from": "human", "value": "v"}]}]),
     "messages": ("messages.json", [{"role": "user", "content": "c"}]),
     "memorist": ("chat.jsonl", '{"text": "t", "speaker": "s"}\n'),
@@ -66,4 +73,4 @@ def test_each_file_of_a_folder_is_recognised_as_what_it_is(write: Write, tmp_pat
 
 
 def test_every_reader_but_those_of_databases_has_a_sample() -> None:
-    assert {reader.name for reader in readers()} - SAMPLES.keys() == {"langgraph", "chroma", "qdrant"}
+    assert {reader.name for reader in readers()} - SAMPLES.keys() == {"langgraph", "chroma", "qdrant", "promptise"}

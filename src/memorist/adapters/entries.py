@@ -208,7 +208,12 @@ class Shelf:
         return gone + await self._memory.forget(kind=Kind.STATE, key_prefix=key + "/")
 
     def _key(self, parts: Iterable[str]) -> str:
-        return "/".join([self._form, *(quote(part, safe=" :@.,+-_", errors="surrogatepass") for part in parts)])
+        return shelf_key(self._form, *parts)
+
+
+def shelf_key(form: str, *parts: str) -> str:
+    """Return the key of a value on the shelf of a framework."""
+    return "/".join([form, *(quote(part, safe=" :@.,+-_", errors="surrogatepass") for part in parts)])
 
 
 def _as_json(value: Any) -> str:

@@ -44,6 +44,12 @@ def import_(
         str | None,
         Option(metavar="ZONE", help="The zone of times that name none: Europe/Oslo. By default the memory's."),
     ] = None,
+    owner: Annotated[
+        str | None,
+        Option(
+            metavar="NAME", help="Take only what the source says is this user's, as your own; '*' takes everyone's."
+        ),
+    ] = None,
     follow_links: Annotated[bool, Option(help="Read also what links in a folder lead to outside of it.")] = False,
     encoding: Annotated[
         str | None, Option(metavar="NAME", help="The encoding of the texts: shift_jis. By default it is detected.")
@@ -72,10 +78,8 @@ def import_(
     columns = given(text=text, time=when, speaker=speaker, conversation=session, id=id)
     with foreseen():
         known = context.obj.home if zone is None else zone_of(zone)
-    options, loading = (
-        Options(me=me, zone=known, columns=columns, encoding=encoding),
-        _Loading(context, user, format, json, embed),
-    )
+    options = Options(me=me, zone=known, columns=columns, encoding=encoding, owner=owner)
+    loading = _Loading(context, user, format, json, embed)
     reports = []
     for path in paths:
         with nullcontext() if path == "-" else spinner(f"Looking for the files of {clean(path)}"):
@@ -131,6 +135,7 @@ def _import(
     answered, found = _looked(source, loading.format, options)
     if not loading.json:
         _show(source.name, found, answered)
+        _show_users(found, loading.user)
     times = {name: None if (at := getattr(found, name)) is None else at.isoformat() for name in ("first", "last")}
     talks = {"mine": {name or "": me for name, me in found.mine.items()}, "unsettled": [*found.unsettled]}
     plain = {**asdict(found), **times, **talks}
@@ -270,6 +275,16 @@ def _show_omitted(found: "Survey") -> None:
         click.echo(clean(told))
     if found.links:
         click.echo("--follow-links reads what they lead to")
+
+
+def _show_users(found: "Survey", user: str | None) -> None:
+    """Show whose records a source says they are, and what becomes of them."""
+    if not found.users:
+        return
+    names = ", ".join(clean(each) for each in found.users[:_MOST_SPEAKERS])
+    more = ", …" if len(found.users) > _MOST_SPEAKERS else ""
+    told = "each keeps their own" if user is None else f"those of others than {clean(user)} are left out"
+    click.echo(f"Records of {counted(len(found.users), 'user')} ({names}{more}): {told}; --owner NAME takes one's")
 
 
 @command()

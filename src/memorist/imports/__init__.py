@@ -2,7 +2,7 @@
 
 from memorist.imports.exporting import export
 from memorist.imports.loading import ImportReport, load
-from memorist.imports.reader import Bad, ColumnsError, Item, Left, Options, Reader
+from memorist.imports.reader import EVERYONE, Bad, ColumnsError, Item, Left, Options, OwnerError, Reader
 from memorist.imports.registry import readers, writers
 from memorist.imports.sources import Part, Source
 from memorist.imports.storing import Embed
@@ -11,6 +11,7 @@ from memorist.imports.undoing import Import, imports, undo
 from memorist.imports.writer import ExportReport
 
 __all__ = [
+    "EVERYONE",
     "Bad",
     "ColumnsError",
     "Embed",
@@ -21,6 +22,7 @@ __all__ = [
     "Item",
     "Left",
     "Options",
+    "OwnerError",
     "Part",
     "Reader",
     "Source",

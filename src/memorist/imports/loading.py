@@ -123,6 +123,8 @@ async def load(
             try:
                 if own.holds_export(part):
                     exports.append(part)
+                    if options.owner is not None:
+                        raise FormatError("an export of Memorist keeps its users; name no owner, and the user alone")
                     await _load_export(memory, part, id, report, told)
             except FormatError as error:
                 if len(source.parts) == 1:
@@ -267,6 +269,8 @@ class _Desk:
             payload={name: value for name, value in payload.items() if value is not None},
             metadata={name: value for name, value in item.metadata.items() if value not in (None, "", [], {})},
             source=None if self._import is None else f"import:{reader.name}",
+            verified=item.verified,
+            rating=item.rating,
             author=None if self._import is None else Author.IMPORT | said_by & ~Author.OPERATOR,
         )
         record = draft.to_record(memory.scope, memory.clock(), memory.door)

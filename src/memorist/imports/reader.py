@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,10 @@ from memorist.records.times import TimeLike
 if TYPE_CHECKING:
     from memorist.imports.sources import Part
 
-__all__ = ["Bad", "ColumnsError", "Item", "Left", "Options", "Reader"]
+EVERYONE = "*"
+"""The `owner` that takes the records of all users of a source."""
+
+__all__ = ["EVERYONE", "Bad", "ColumnsError", "Item", "Left", "Options", "OwnerError", "Reader"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,9 @@ class Item:
             that, so that another import with other options corrects the record.
         created_at: when the record was made, for an item that is a record in the source already; it is kept.
         updated_at: when such a record was last changed.
-        payload: the fields of such a record's kind.
+        payload: the fields of the record's kind.
+        verified: whether someone has checked it.
+        rating: feedback from -1 (bad) to 1 (good).
     """
 
     content: str
@@ -72,6 +77,8 @@ class Item:
     created_at: TimeLike | None = None
     updated_at: TimeLike | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
+    verified: bool = False
+    rating: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,18 @@ class ColumnsError(InvalidInputError):
         super().__init__(f"{file}: {reason}; name it, such as --text COLUMN; there are: {names}")
 
 
+class OwnerError(InvalidInputError):
+    """A source holds records of several owners that must not be mixed, and does not say which are users."""
+
+    def __init__(self, file: str, what: str, owners: Sequence[str]) -> None:
+        self.owners = list(owners)
+        names = ", ".join(self.owners[:_MOST_NAMED])
+        super().__init__(
+            f"{file}: it holds records of {len(self.owners)} {what}, which may be other users'; say whose are taken, "
+            f"such as --owner {self.owners[0]}, or --owner '{EVERYONE}' where all are one user's; there are: {names}"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What a reader cannot know from the file.
@@ -115,6 +134,8 @@ class Options:
         zone: the zone of times that name none; by default the memory's, or where there is none, this machine's.
         columns: which column of a table is the text, time, speaker, conversation or id.
         encoding: of every text, such as "shift_jis"; by default it is detected.
+        owner: whose records are taken, where the source says whose they are: those of this user alone, as the
+            memory's own, or `EVERYONE` for all of them as its own. By default each stays its user's.
 
     Raises:
         InvalidInputError: there is no such encoding.
@@ -124,10 +145,17 @@ class Options:
     zone: tzinfo | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
+    owner: str | None = None
 
     def __post_init__(self) -> None:
         if self.encoding is not None:
             checked_encoding(self.encoding)
+
+    def taken(self, item: Item) -> Item | None:
+        """Return an item as it is stored, as the memory's own if its owner was named; None if another was."""
+        if self.owner is None:
+            return item
+        return replace(item, user=None) if self.owner in (EVERYONE, item.user) else None
 
     def me_in(self, conversation: str | None) -> str | None:
         """Return the speaker who is the user in a conversation, None where that is not known."""

@@ -12,12 +12,12 @@ ENTRY_POINTS = "memorist.readers"
 
 _OWN = (
     "deepseek chatgpt claude claude_code codex gemini telegram slack discord signal sigtop imessage whatsapp mail"
-    " mem0 mcp_memory graphiti letta langgraph chroma qdrant sharegpt messages own calendar contacts bookmarks pdf docx"
-    " markdown table text"
+    " mem0 mcp_memory graphiti letta langgraph mango local2 promptise agentscope llm_agents"
+    " chroma qdrant sharegpt messages own calendar contacts bookmarks pdf docx markdown table text"
 ).split()
 """The modules of this package, in the order in which they are asked whether a file is theirs: general forms last."""
 
-_WRITERS = "own mem0 letta markdown openai".split()
+_WRITERS = "own mem0 letta markdown openai mango agentscope llm_agents".split()
 
 
 @lru_cache(maxsize=1)

@@ -113,5 +113,8 @@ def scoped_to(memory: Memory, user: str | None) -> Memory:
     if user in (None, own):
         return memory
     if own is not None:
-        raise ScopeError(f"it is a record of user {user!r}, and this is the memory of user {own!r}; leave --user out")
+        raise ScopeError(
+            f"it is a record of user {user!r}, and this is the memory of user {own!r}; leave --user out "
+            f"to keep it theirs, or take it with --owner {user!r}"
+        )
     return memory.scoped(user=user)

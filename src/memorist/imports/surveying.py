@@ -12,7 +12,7 @@ from memorist.errors import FormatError, InvalidInputError, MissingExtraError, i
 from memorist.files.foreign import MALFORMED
 from memorist.imports.advising import advice_for, advice_on
 from memorist.imports.decoding import detects, encoding_of, is_foreign
-from memorist.imports.reader import Bad, ColumnsError, Item, Left, Options, Reader
+from memorist.imports.reader import Bad, ColumnsError, Item, Left, Options, OwnerError, Reader
 from memorist.imports.readers import table
 from memorist.imports.registry import reader_named, reader_names, readers
 from memorist.imports.sources import Part, Source
@@ -50,6 +50,7 @@ class Survey:
     table becomes, `encodings` in which encoding files that are not in Unicode are read. `bad` counts the parts that
     cannot be read, `first_bad` are the first 20 of them. `left` says what the readers leave out on purpose, and how
     many of each. `unknown` names files of no known format, `links` the links out of the folder that were not followed.
+    `users` are those whose records the source says they are, and who keep them.
     """
 
     titles: list[str] = field(default_factory=list)
@@ -73,6 +74,7 @@ class Survey:
     left: dict[str, int] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
+    users: list[str] = field(default_factory=list)
 
     def counts(self) -> str:
         """Return how much it holds, in words: "3,412 messages, 41 conversations"."""
@@ -210,7 +212,7 @@ def survey(
     titles = list(dict.fromkeys(reader.title for reader, _ in found.known))
     told = Survey(titles=titles, unknown=found.unknown, links=path.links)
     talks: dict[str | None, set[str]] = defaultdict(set)
-    names = set[str]()
+    names, users = set[str](), set[str]()
     _look(told, found, options)
     for number, (_, part, item) in enumerate(read_found(found, options)):
         if progress is not None and number % _STEP == 0:
@@ -221,16 +223,11 @@ def survey(
         if isinstance(item, Left):
             told.left[item.what] = told.left.get(item.what, 0) + item.number
             continue
-        if item.kind is not Kind.MESSAGE:
-            told.notes += 1
-        else:
-            told.messages += 1
-            speakers = talks[item.conversation]
-            if item.speaker is not None:
-                names.add(item.speaker)
-                if item.role is None:
-                    speakers.add(item.speaker)
+        _count(told, item, talks, names)
+        if item.user is not None:
+            users.add(item.user)
         _widen(told, part, item, options)
+    told.users = sorted(users)
     told.conversations = len(talks.keys() - {None})
     told.speakers = sorted(set().union(*talks.values()))
     if isinstance(options.me, str) and len(names) > 1 and options.me not in names:  # one alone may write to the user
@@ -292,10 +289,12 @@ def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, I
     for reader, part in found.known:
         try:
             for item in reader.read(part, options):
-                if isinstance(item, Item) and not item.content.strip():
-                    item = _without_words(item)
-                yield reader, part, item
-        except ColumnsError as error:
+                taken = options.taken(item) if isinstance(item, Item) else item
+                if isinstance(taken, Item) and not taken.content.strip():
+                    taken = _without_words(taken)
+                if taken is not None:
+                    yield reader, part, taken
+        except (ColumnsError, OwnerError) as error:
             if len(found.known) == 1:
                 raise
             yield reader, part, Bad("", str(error).partition(": ")[2])
@@ -344,6 +343,18 @@ def _recognises(reader: Reader, part: Part) -> bool:
         return reader.recognise(part)
     except (FormatError, *MALFORMED):  # the file cannot be opened, or has a form that the reader does not know
         return False
+
+
+def _count(told: Survey, item: Item, talks: dict[str | None, set[str]], names: set[str]) -> None:
+    if item.kind is not Kind.MESSAGE:
+        told.notes += 1
+        return
+    told.messages += 1
+    speakers = talks[item.conversation]
+    if item.speaker is not None:
+        names.add(item.speaker)
+        if item.role is None:
+            speakers.add(item.speaker)
 
 
 def _widen(told: Survey, part: Part, item: Item, options: Options) -> None:

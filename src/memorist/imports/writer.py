@@ -72,6 +72,8 @@ class Writer:
         takes: whether the format has a place for a record at all.
         names_users: whether the format says whose a record is.
         whole: whether everything of a record is written, replaced ones and those of the kind "state" included.
+        places: what of a record it has a place for, where other formats have none.
+        states: whether records of the kind "state" are among those that it takes.
     """
 
     name: str
@@ -82,11 +84,13 @@ class Writer:
     takes: Callable[[Record], bool] = lambda record: True
     names_users: bool = False
     whole: bool = False
+    places: frozenset[str] = frozenset()
+    states: bool = False
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds that are written where none is named."""
-        return tuple(Kind) if self.whole else MEMORIES
+        return tuple(Kind) if self.whole else (*MEMORIES, Kind.STATE) if self.states else MEMORIES
 
     def admit(self, record: Record, report: ExportReport) -> bool:
         """Return whether a record is written; count it, and what of it has no place."""
@@ -94,6 +98,6 @@ class Writer:
             if not (record.current and self.takes(record)):
                 report.left[record.kind.replace("_", " ") if record.current else "replaced record"] += 1
                 return False
-            count(report.left, {name: lost(record) for name, lost in _NO_PLACE.items()})
+            count(report.left, {name: lost(record) for name, lost in _NO_PLACE.items() if name not in self.places})
         report.written += 1
         return True

@@ -32,8 +32,9 @@ class ToolUse:
 
     @classmethod
     def of(cls, record: Record) -> "ToolUse":
-        """Return the call that a record of `Tools` holds."""
-        return cls(**record.payload)
+        """Return the call that a record holds; what else its payload has, such as an import's id, is left out."""
+        names = cls.__dataclass_fields__
+        return cls(**{name: value for name, value in record.payload.items() if name in names})
 
     def payload(self) -> dict[str, Any]:
         """Return the fields to store; missing measures are left out.

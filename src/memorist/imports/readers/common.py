@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from memorist.errors import FormatError, InvalidInputError
@@ -181,6 +182,34 @@ def text_field(fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         if isinstance(fields.get(name), str) and fields[name].strip():
             return fields[name], {other: value for other, value in fields.items() if other != name}
     return json.dumps(fields, ensure_ascii=False), {}
+
+
+_USERS = ("user_id", "userId")
+_TENANTS = ("tenant_id", "tenantId")
+
+
+def owner_of(fields: Mapping[str, Any]) -> str | None:
+    """Return whose another program's object is, by the usual names: a user, or ``tenant::user``; None for nobody."""
+
+    def named(names: Iterable[str]) -> str | None:
+        found = (str(fields[name]).strip() for name in names if isinstance(fields.get(name), str | int))
+        return next(filter(None, found), None)
+
+    tenant, user = named(_TENANTS), named(_USERS)
+    return user if tenant is None or user is None else f"{tenant}::{user}"
+
+
+def when_of(given: object) -> datetime | None:
+    """Return a time that another program wrote: ISO, or seconds since 1970; without a zone it is local.
+
+    None where there is none, or something else stands there.
+    """
+    try:
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            return datetime.fromtimestamp(given, UTC)
+        return datetime.fromisoformat(given) if isinstance(given, str) else None
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def database(part: Part) -> AbstractContextManager[sqlite3.Connection]:

@@ -41,6 +41,7 @@ def _entry(where: str, entry: Any) -> Iterator[Item]:
         id=entry["uuid"],
         happened_at=entry.get("valid_at") or entry.get("created_at"),
         metadata={**about, **(entry.get("attributes") or {})},
+        user=str(entry.get("group_id") or "").strip() or None,
     )
 
 

@@ -4,22 +4,33 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.imports.reader import Bad, Item, Options, Reader
+from memorist.imports.reader import EVERYONE, Bad, Item, Options, OwnerError, Reader
 from memorist.imports.readers.common import attempt, database, holding, text_field
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
 
 _ITEMS = "SELECT prefix, key, value, created_at FROM store ORDER BY rowid"
+_NAMESPACES = "SELECT DISTINCT prefix FROM store ORDER BY prefix"
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:
-    """Yield the text of each item as a note, with its namespace and key."""
+    """Yield the text of each item as a note, with its namespace and key.
+
+    Which part of a namespace names a user is the program's own affair, so several are not mixed unasked.
+
+    Raises:
+        OwnerError: items lie under several namespaces, and the options do not say whose are taken.
+    """
     with database(part) as connection:
+        namespaces = [prefix for (prefix,) in connection.execute(_NAMESPACES)]
+        if len(namespaces) > 1 and options.owner is None:
+            raise OwnerError(part.name, "namespaces", namespaces)
         for row in connection.execute(_ITEMS):
-            yield from attempt(f"item {row[0]}/{row[1]}", _item, *row)
+            if options.owner is None or options.owner == EVERYONE or f"{row[0]}.".startswith(f"{options.owner}."):
+                yield from attempt(f"item {row[0]}/{row[1]}", _item, *row, options.owner)
 
 
-def _item(where: str, prefix: str, key: str, value: str, created_at: Any) -> Iterator[Item]:
+def _item(where: str, prefix: str, key: str, value: str, created_at: Any, owner: str | None) -> Iterator[Item]:
     text, others = text_field(json.loads(value))
     yield Item(
         content=text,
@@ -29,6 +40,7 @@ def _item(where: str, prefix: str, key: str, value: str, created_at: Any) -> Ite
         id=key,
         happened_at=created_at,
         metadata={**others, "namespace": prefix.split("."), "key": key},
+        user=owner,
     )
 
 

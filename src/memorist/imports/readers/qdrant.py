@@ -1,13 +1,18 @@
 """Qdrant's collections with texts in their payloads: the folder of a local client."""
 
+import json
 from collections.abc import Iterator
 
 from memorist.errors import InvalidInputError
 from memorist.files.qdrant import Point, points
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import attempt, text_field
+from memorist.imports.readers.common import attempt, owner_of, text_field
+from memorist.imports.readers.episodes import episode
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
+
+_EPISODE = "episode_json"
+"""Where the Qdrant store of "LLM agents from scratch" keeps an episode."""
 
 
 def recognise(part: Part) -> bool:
@@ -27,6 +32,9 @@ def _point(where: str, point: Point) -> Iterator[Item]:
         raise InvalidInputError(point.problem)
     if not point.payload:
         return
+    if isinstance(kept := point.payload.get(_EPISODE), str):
+        yield from episode(where, json.loads(kept))
+        return
     text, others = text_field(point.payload)
     yield Item(
         content=text,
@@ -35,6 +43,7 @@ def _point(where: str, point: Point) -> Iterator[Item]:
         conversation=point.collection,
         id=str(point.id),
         metadata={**others, "collection": point.collection},
+        user=owner_of(point.payload),
     )
 
 

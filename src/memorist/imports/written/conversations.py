@@ -22,6 +22,9 @@ class Conversations:
         self._places[record.scope.agent, record.scope.session].append(self._held.file.tell())
         self._held.file.write(json.dumps(message).encode() + b"\n")
 
+    def __len__(self) -> int:
+        return len(self._places)
+
     def __iter__(self) -> Iterator[tuple[str | None, str | None, Iterator[Any]]]:
         """Yield each conversation's agent, session and messages; the file is released behind the last."""
         for (agent, session), places in self._places.items():

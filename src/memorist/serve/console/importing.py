@@ -86,7 +86,8 @@ def _options(visit: Visit) -> Options:
     columns = {name: column for name in COLUMNS if (column := visit.value(name)) is not None}
     zone = visit.value("zone")
     known = visit.session.zone if zone is None else zone_of(zone)
-    return Options(me=visit.value("me"), zone=known, columns=columns, encoding=visit.value("encoding"))
+    given = {name: visit.value(name) for name in ("me", "encoding", "owner")}
+    return Options(zone=known, columns=columns, **given)
 
 
 async def imported(visit: Visit) -> Response:

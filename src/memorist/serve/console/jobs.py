@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import BinaryIO, Literal, TypeAlias
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, StoreFullError
-from memorist.imports import ColumnsError, ImportReport, Options, Source, Survey, load, survey
+from memorist.imports import ColumnsError, ImportReport, Options, OwnerError, Source, Survey, load, survey
 from memorist.imports.held import Held
 from memorist.memory import Memory
 from memorist.serve.uploads import uploads
@@ -44,6 +44,7 @@ class Job:
         self.report: ImportReport | None = None
         self.problem: str | None = None
         self.columns: Sequence[str] = ()
+        self.owners: Sequence[str] = ()
         self.done = 0
         self.interrupted = False
         self.name = ""
@@ -127,6 +128,8 @@ class Job:
                 raise
             except ColumnsError as error:
                 self.state, self.problem, self.columns = "waiting", str(error).partition("; ")[0], error.columns
+            except OwnerError as error:
+                self.state, self.problem, self.owners = "waiting", str(error).partition("; say")[0], error.owners
             except MemoristError as error:
                 self.state, self.problem = "waiting", str(error).partition("; give --as")[0]
             except Exception:
