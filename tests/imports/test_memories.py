@@ -205,7 +205,7 @@ async def test_a_state_is_told_from_other_json_and_users_of_sessions_are_kept(me
     assert bob[1].at - bob[0].at == timedelta(microseconds=1)
     assert bob[1].payload["happened_at"] == "2024-03-04T10:00:00.000000Z"
     broken = write("broken/b.json", {"memory": {"content": [[{**message, "role": "robot"}, []], [late, []]]}})
-    assert [(each.where) for each in bad(broken)] == ["record 1/memory, message 1"]
+    assert [each.where for each in bad(broken)] == ["line 1/memory, message 1"]
 
 
 async def test_the_graph_of_the_mcp_memory_server(write: Write) -> None:

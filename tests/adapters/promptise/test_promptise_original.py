@@ -115,3 +115,38 @@ async def test_their_agent_warns_of_a_shared_memory_that_nobody_chose(
     for user in ("alice", "bob"):
         monitor.note(provider, user, auto_store=True)
     assert ("uses the default scope=SHARED" in caplog.text) is warned
+
+
+async def test_the_scopes_are_theirs() -> None:
+    from promptise.memory import MemoryScope as Theirs
+
+    assert MemoryScope is Theirs
+    assert InMemoryProvider().scope is Theirs.SHARED
+
+
+@pytest.mark.parametrize(
+    "query", ["what is the user's favourite tea?", "homestay", "is it the", "Oslo OSLO 7", "tea in Oslo", "z"]
+)
+async def test_words_of_a_sentence_find_what_theirs_finds(query: str) -> None:
+    from promptise.memory import InMemoryProvider as Theirs
+
+    ours, theirs = InMemoryProvider(), Theirs()
+    for text in ("The user likes tea", "Homestay in Oslo", "Room 7 is booked", "Likes a homestay", "tea in Oslo, 7"):
+        await ours.add(text)
+        await theirs.add(text)
+    found = [(each.content, each.score) for each in await ours.search(query)]
+    expected = [(each.content, each.score) for each in await theirs.search(query)]
+    assert [text for text, _ in found] == [text for text, _ in expected]
+    if all(score < 0.5 for _, score in expected):
+        assert found == expected
+
+
+async def test_our_agent_warns_of_a_shared_memory_that_nobody_chose(caplog: pytest.LogCaptureFixture) -> None:
+    for scope, warned in ((None, True), (MemoryScope.SHARED, False), (MemoryScope.PER_USER, False)):
+        caplog.clear()
+        agent = MemoryAgent(Graph(), InMemoryProvider(scope=scope))
+        for user in ("alice", "alice", "bob", "carl"):
+            token = _caller_ctx_var.set(CallerContext(user_id=user))
+            await agent.ainvoke(asked())
+            _caller_ctx_var.reset(token)
+        assert caplog.text.count("has the default scope SHARED") == int(warned)

@@ -89,7 +89,6 @@ def test_no_disguise_keeps_a_mark(text: str) -> None:
     [
         "ecosystem: good",
         "Non-human: the dog",
-        "syssystem:tem: [INsystem:ST]",  # no mark stands there, and none is formed
         "subsystem: power; filesystem: ext4",
         "The system is human. An assistant helps.",
         "INST and [Instead.] and <systems> and # instruction",
@@ -102,6 +101,14 @@ def test_no_disguise_keeps_a_mark(text: str) -> None:
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert sanitize(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["syssystem:tem: now", "[INsystem:ST] now", "syssyssystem:tem:tem: now", "<memory_assistant:context> now"]
+)
+def test_a_mark_split_around_another_within_a_word_is_gone(text: str) -> None:
+    assert sanitize(text) == "now"
+    assert sanitize(f"ecosystem: {text}") == "ecosystem:  now"
 
 
 def test_a_long_text_is_cut() -> None:

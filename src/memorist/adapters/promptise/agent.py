@@ -51,6 +51,8 @@ class MemoryAgent:
         self._auto_store = auto_store
         with needs("langchain-core", "langgraph"):
             self._system_message = import_module("langchain_core.messages").SystemMessage
+        self._first_user: str | None = None
+        self._warned = False
         self._unfinished: set[asyncio.Future[Any]] = set()
 
     def __getattr__(self, name: str) -> Any:
@@ -166,7 +168,23 @@ class MemoryAgent:
 
     def _user(self) -> str | None:
         """Return the key of the user whose memory a call uses. It is read once: the agent may change the caller."""
-        if getattr(self.provider, "scope", None) != MemoryScope.PER_USER:
-            return None
         caller = get_current_caller()
-        return None if caller is None else getattr(caller, "isolation_key", None) or caller.user_id
+        user = None if caller is None else getattr(caller, "isolation_key", None) or caller.user_id
+        if getattr(self.provider, "scope", None) == MemoryScope.PER_USER:
+            return user
+        self._note(user)
+        return None
+
+    def _note(self, user: str | None) -> None:
+        """Warn once, when a second caller is served from a memory that nobody chose to share."""
+        if user is None or self._warned or getattr(self.provider, "_scope_explicit", False):
+            return
+        if self._first_user is None:
+            self._first_user = user
+        elif user != self._first_user:
+            self._warned = True
+            logger.warning(
+                "%s has the default scope SHARED and serves several callers: each finds what is stored for the others. "
+                "Give scope=MemoryScope.PER_USER to keep them apart, or scope=MemoryScope.SHARED if that is meant",
+                type(self.provider).__name__,
+            )

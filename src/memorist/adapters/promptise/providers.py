@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import threading
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
@@ -15,6 +16,20 @@ from memorist.adapters.promptise.types import MemoryIsolationError, MemoryProvid
 from memorist.memory import Memory
 from memorist.records.origins import Author
 from memorist.records.record import Record
+
+_PARTLY = 0.49
+"""The score of a text that has every word of a query, and not the query itself."""
+_WORD = re.compile(r"[^\W_]+")
+_JOINING = frozenset(
+    "a an and are as at be by can do for from has have how i if in is it its me my no not of on or our so that the"
+    " their then this to was we what when with you your".split()
+)
+
+
+def _words(text: str) -> set[str]:
+    """Return the words of a text that a search counts."""
+    found = set(_WORD.findall(text.casefold())) - _JOINING
+    return {word for word in found if len(word) > 1 or word.isdigit()}
 
 
 class Provider(MemoryProvider):
@@ -109,7 +124,10 @@ class Provider(MemoryProvider):
 
 
 class InMemoryProvider(Provider):
-    """Finds the texts that contain the query, ignoring case, shortest first. Not for production.
+    """Finds the texts that contain the query, ignoring case, shortest first; then those with words of it.
+
+    The score of the latter is the share of the query's words that they have, below every score of the former. Words
+    that only join others do not count. Not for production.
 
     Args:
         max_entries: the most entries (of each user, with the scope PER_USER); the oldest are evicted.
@@ -133,13 +151,16 @@ class InMemoryProvider(Provider):
             self._stored.clear()
 
     async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
-        wanted = query.casefold()
-        found = [
-            replace(each, score=len(query) / len(each.content))
-            async for each in self._entries(owner)
-            if wanted in each.content.casefold()
-        ]
-        return sorted(found, key=lambda each: -each.score)[:limit]
+        wanted, words = query.strip().casefold(), _words(query)
+        whole, partly = list[MemoryResult](), list[MemoryResult]()
+        async for each in self._entries(owner):
+            if wanted in each.content.casefold():
+                whole.append(replace(each, score=len(wanted) / len(each.content)))
+            elif shared := words & _words(each.content):
+                partly.append(replace(each, score=_PARTLY * len(shared) / len(words)))
+        least = min((each.score for each in whole), default=1.0)
+        below = (replace(each, score=each.score * least) for each in partly)
+        return sorted([*whole, *below], key=lambda each: -each.score)[:limit]
 
     async def _entries(self, owner: str | None) -> AsyncIterator[MemoryResult]:
         with self._lock:

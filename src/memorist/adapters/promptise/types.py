@@ -6,12 +6,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
+from memorist.adapters.originals import original
+
 
 class MemoryScope(str, Enum):  # noqa: UP042  # as Promptise has it: a member's text is not its value
-    """Whether every caller sees every entry, or each user their own."""
+    """Whether every caller sees every entry, or each user their own. Where Promptise is installed, it is its own."""
 
     SHARED = "shared"
     PER_USER = "per_user"
+
+
+if (_theirs := original("promptise", "promptise.memory", "MemoryScope")) is not None:
+    MemoryScope = _theirs  # type: ignore[misc]  # a program may compare members by identity
 
 
 class MemoryIsolationError(RuntimeError):

@@ -27,10 +27,11 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
             raise OwnerError(part.name, "namespaces", namespaces)
         for row in connection.execute(_ITEMS):
             if options.owner is None or options.owner == EVERYONE or f"{row[0]}.".startswith(f"{options.owner}."):
-                yield from attempt(f"item {row[0]}/{row[1]}", _item, *row, options.owner)
+                yield from attempt(f"item {row[0]}/{row[1]}", _item, tuple(row), options.owner)
 
 
-def _item(where: str, prefix: str, key: str, value: str, created_at: Any, owner: str | None) -> Iterator[Item]:
+def _item(where: str, row: tuple[str, str, str, Any], owner: str | None) -> Iterator[Item]:
+    prefix, key, value, created_at = row
     text, others = text_field(json.loads(value))
     yield Item(
         content=text,

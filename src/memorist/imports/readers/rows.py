@@ -121,7 +121,12 @@ def _of_mango(where: str, layer: str, row: Row) -> Item:
 def _of_local2(where: str, kind: str, row: Row) -> Item:
     """Return a topic, an episode or a pinned fact; what LoCAL2 has of it stays in the metadata."""
     fields = {name: value for name, value in row.fields.items() if name != _HIDDEN}
-    common = {"content": row.document, "where": where, "conversation": row.collection.path, "id": row.id}
+    common: dict[str, Any] = {
+        "content": row.document,
+        "where": where,
+        "conversation": row.collection.path,
+        "id": row.id,
+    }
     if kind == "topic":
         return Item(**common, kind=Kind.TOPIC, key=str(fields["topic"]), happened_at=row.at, metadata=fields)
     hidden = json.loads(row.fields.get(_HIDDEN) or "{}")
