@@ -54,6 +54,10 @@ async def test_entries_of_mangos_own_types_are_stored_and_found(memory: MemorySe
 
 async def test_a_text_is_saved_with_its_source_and_whether_it_is_verified(memory: MemoryService) -> None:
     assert isinstance(memory, LayeredMemory)
+    id = await memory.save_text("near", source="llm")
+    [text] = await memory.search_text("near", similarity_threshold=0.999)
+    assert (text.id, text.source, text.verified) == (id, "llm", False), "by default, as Mango does"
+    memory.provenance = False
     id = await memory.save_text("north", source="llm", verified=True)
     [found] = await memory.search_text("north")
     assert (found.id, found.source, found.verified) == (id, None, None)

@@ -25,7 +25,7 @@ class AgentMemory(LayeredMemory):
         provenance: see `LayeredMemory`.
     """
 
-    def __init__(self, memory: Memory, *, rerank: bool = False, provenance: bool = False) -> None:
+    def __init__(self, memory: Memory, *, rerank: bool = False, provenance: bool | None = None) -> None:
         super().__init__(rerank=rerank, provenance=provenance)
         self.memory = memory.through("mango")
 
@@ -41,7 +41,7 @@ class AgentMemory(LayeredMemory):
             "source": fields.get("source"),
         }
         if layer == "text":
-            await self.memory.notes.add(entry.document, **given)
+            await self.memory.notes.add(entry.document, verified=fields.get("verified") is True, **given)
             return
         await self.memory.tools.record(
             entry.document if entry.document.strip() else None,
@@ -76,8 +76,10 @@ class AgentMemory(LayeredMemory):
 
 def _chosen(layer: Layer) -> dict[str, Any]:
     """Return the narrowing to the records of a layer."""
-    kind = Kind.NOTE if layer == "text" else Kind.TOOL_USE
-    return {"kind": kind, "where": {"mango": {"$exists": True}}, "verified": layer == "training"}
+    own = {"where": {"mango": {"$exists": True}}}
+    if layer == "text":
+        return {"kind": Kind.NOTE, **own}
+    return {"kind": Kind.TOOL_USE, "verified": layer == "training", **own}
 
 
 def _metadata(entry: Row) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def _metadata(entry: Row) -> dict[str, Any]:
 
 
 def _stored(layer: Layer, record: Record, similarity: float = 0.0) -> Row:
-    own: dict[str, Any] = {**record.metadata["mango"], "source": record.source}
+    own: dict[str, Any] = {"source": record.source, **record.metadata["mango"]}  # an import has a source of its own
     id = own.pop("id")
     if layer == "text":
         return Row(id, record.content, own, similarity)

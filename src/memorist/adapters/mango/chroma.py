@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memorist.adapters.chroma import ChromaFolder, Embedding, Row, Rows, translated
-from memorist.adapters.mango.layered import Layer, LayeredMemory
+from memorist.adapters.mango.layered import LAYERS, Layer, LayeredMemory
 from memorist.adapters.mango.types import make_entry_id
 
 __all__ = ["ChromaAgentMemory", "make_entry_id"]
@@ -40,7 +40,7 @@ class ChromaAgentMemory(LayeredMemory):
         *,
         embedding_function: Any = None,
         rerank: bool = False,
-        provenance: bool = False,
+        provenance: bool | None = None,
     ) -> None:
         super().__init__(rerank=rerank, provenance=provenance)
         folder = None if str(persist_dir) == ":memory:" else persist_dir
@@ -50,6 +50,11 @@ class ChromaAgentMemory(LayeredMemory):
             "text": self._folder.rows(f"{collection_name}_text"),
             "training": self._folder.rows(f"{collection_name}_training"),
         }
+        # the names that code on Mango's own class reaches for
+        self._client = self._folder.client
+        self._collection, self._text_collection, self._training_collection = (
+            self._rows[layer].collection for layer in LAYERS
+        )
 
     async def close(self) -> None:
         """Release Chroma and the embedder. Later calls raise `ClosedError`."""

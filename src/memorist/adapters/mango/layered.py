@@ -33,10 +33,10 @@ class LayeredMemory(MemoryService):
     Args:
         rerank: order hits by 0.7 x similarity + 0.3 x the share of the question's words that are found in the
             arguments; `similarity` stays the cosine.
-        provenance: store and export `source` and `verified` of each entry.
+        provenance: store and export `source` and `verified` of each entry; by default of texts alone, as Mango does.
     """
 
-    def __init__(self, *, rerank: bool = False, provenance: bool = False) -> None:
+    def __init__(self, *, rerank: bool = False, provenance: bool | None = None) -> None:
         self.rerank = rerank
         self.provenance = provenance
 
@@ -80,7 +80,9 @@ class LayeredMemory(MemoryService):
 
     async def save_text(self, text: str, *, source: str | None = None, verified: bool | None = None) -> str:
         source = source or "manual"
-        id, origin = make_entry_id(), self._origin(source, source == "manual" if verified is None else verified)
+        is_verified = source == "manual" if verified is None else verified
+        origin = self._origin(source, is_verified, "text")
+        id = make_entry_id()
         await self._put("text", Row(id, arguments.text("text", text), origin))
         return id
 
@@ -108,7 +110,7 @@ class LayeredMemory(MemoryService):
         for layer in LAYERS:
             for each in await self._all(layer):
                 said = {"text": each.document} if layer == "text" else {"question": each.document, **_call_fields(each)}
-                origin = _origin_of(each) if self.provenance else {}
+                origin = _origin_of(each) if self._keeps_origin(layer) else {}
                 exported.append({"type": layer, "id": each.id, **said, **origin})
         return exported
 
@@ -138,7 +140,7 @@ class LayeredMemory(MemoryService):
         id = _text(entry, "id", _id_of(entry)) or _id_of(entry)
         source, verified = entry.get("source") or "import", entry.get("verified")
         if layer == "text":
-            await self._put("text", Row(id, _text(entry, "text"), self._origin(source, bool(verified))))
+            await self._put("text", Row(id, _text(entry, "text"), self._origin(source, bool(verified), "text")))
             return
         made = TrainingEntry if layer == "training" else MemoryEntry
         call = made(
@@ -167,11 +169,14 @@ class LayeredMemory(MemoryService):
         given = whole(json.loads(json.dumps(arguments.mapping("tool_args", entry.tool_args), default=str)))
         fields = {name: texts.get(name, given) for name in _CALL_FIELDS}
         source, checked = getattr(entry, "source", None), getattr(entry, "verified", None)
-        origin = self._origin(source or "manual", verified if checked is None else checked)
+        origin = self._origin(source or "manual", verified if checked is None else checked, "tool")
         return Row(arguments.handle("id", entry.id), texts["question"], {**fields, **origin})
 
-    def _origin(self, source: str, verified: bool) -> dict[str, Any]:
-        return {"source": source, "verified": verified} if self.provenance else {}
+    def _keeps_origin(self, layer: Layer) -> bool:
+        return layer == "text" if self.provenance is None else self.provenance
+
+    def _origin(self, source: str, verified: bool, layer: Layer) -> dict[str, Any]:
+        return {"source": source, "verified": verified} if self._keeps_origin(layer) else {}
 
     async def _search(self, layer: Layer, question: str, top_k: int, threshold: float) -> list[Row]:
         """Return the best `top_k` entries; the threshold is inclusive."""

@@ -47,6 +47,7 @@ class JSONMemoryStore(BaseMemoryStore):
         self._unended = False
         self._mark = self._file.mark()
         self._episodes: list[Episode] = []
+        self._ordered: tuple[list[Episode], int, list[Episode]] = (self._episodes, 0, [])
         if self._mark is not None:
             with self._file.locked():
                 self._load()
@@ -94,9 +95,17 @@ class JSONMemoryStore(BaseMemoryStore):
                 if self._file.mark() != self._mark:
                     with self._file.locked():
                         self._load()
-                return sorted(self._episodes, key=lambda each: in_utc(each.completed_at), reverse=True)
+                return self._in_order()
 
         return await asyncio.to_thread(work)
+
+    def _in_order(self) -> list[Episode]:
+        """Return the episodes newest first; they are sorted anew only after a change, which grows or replaces them."""
+        of, count, ordered = self._ordered
+        if of is not self._episodes or count != len(of):
+            ordered = sorted(self._episodes, key=lambda each: in_utc(each.completed_at), reverse=True)
+            self._ordered = (self._episodes, len(self._episodes), ordered)
+        return ordered
 
     async def _changing(self, work: Callable[[], None]) -> None:
         def whole() -> None:
