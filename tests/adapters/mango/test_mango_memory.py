@@ -220,7 +220,7 @@ async def test_an_export_is_what_an_import_takes(memory: MemoryService) -> None:
         ("training", "t1"),
     ]
     assert list(exported[0]) == ["type", "id", "question", "tool_name", "tool_args", "result_summary", "timestamp"]
-    assert exported[2] == {"type": "text", "id": text, "text": "a text"}
+    assert exported[2] == {"type": "text", "id": text, "text": "a text", "source": "manual", "verified": True}
     assert exported[3]["timestamp"] == "2024-01-01T00:00:00"
     assert await memory.import_all(exported) == 4  # into itself: nothing changes
     assert await memory.export_all() == exported
