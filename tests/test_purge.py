@@ -7,14 +7,17 @@ words of the purged user were still in the file. `forget` does not rewrite it: t
 the text index at once, and on closing the log goes too, but copies may lie in free space until a purge.
 """
 
+import asyncio
 import random
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import numpy as np
 import pytest
 
-from children import finish, hold_open, open_memory, purge_user, start
+from children import finish, hold_open, open_memory, purge_until_killed, purge_user, start, store_and_close
 from inside import core_of
 from memorist.errors import StoreBusyError
 from memorist.memory import Memory
@@ -22,7 +25,8 @@ from memorist.records.record import Draft, Record
 from memorist.records.scope import Wall
 from memorist.serve.auth import Tokens
 from memorist.stores.base import Staged
-from memorist.stores.sqlite import SQLiteStore
+from memorist.stores.sqlite import SQLiteStore, purging
+from memorist.stores.sqlite.purging import Purger
 from opening import bytes_beside, connect_to, plain_only, store_at
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -112,7 +116,7 @@ async def everything(memory: Memory) -> list[Record]:
 async def test_a_purge_leaves_no_byte_of_the_user_and_every_byte_of_the_others(
     path: Path, seed: int, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorist.stores.sqlite.store._REWRITTEN_IN_MEMORY", size)
+    monkeypatch.setattr("memorist.stores.sqlite.purging._REWRITTEN_IN_MEMORY", size)
     async with open_memory(path) as memory:
         life = Life(memory, seed)
         await life.pass_by(40, "anna", "bert", "carl")
@@ -176,6 +180,140 @@ async def test_a_purge_by_another_process(path: Path) -> None:
         assert traces(path, VICTIM, MARK) == {}
         await memory.scoped(user="anna").remember("Tea")
         assert await memory.scoped(user=VICTIM).recall(MARK) == []
+    assert traces(path, VICTIM, MARK) == {}
+
+
+async def filled(path: Path, users: Sequence[str] = ("anna",)) -> dict[str, list[Record]]:
+    """Store what the victim and some others say, and return what the others have."""
+    async with open_memory(path) as memory:
+        await Life(memory, 6).pass_by(20, *users)
+        return {user: await everything(memory.scoped(user=user)) for user in users}
+
+
+async def check_finished(path: Path, others: dict[str, list[Record]]) -> None:
+    """Open the file, and check that nothing is left of the victim, and everything of the others."""
+    async with open_memory(path) as memory:
+        assert await memory.scoped(user=VICTIM).count(superseded=True) == 0
+        assert {user: await everything(memory.scoped(user=user)) for user in others} == others
+    assert traces(path, VICTIM, MARK) == {}
+    with closing(connect_to(path)) as connection:
+        assert connection.pragma("integrity_check") == "ok"
+        connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+        assert connection.execute("SELECT count(*) FROM purges").get == 0
+        assert connection.execute("SELECT count(*) FROM indexed LEFT JOIN records USING (wall, number)"
+                                  " WHERE id IS NULL").get == 0  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+async def test_a_purge_that_was_killed_at_any_step_is_finished_by_the_next_opening(path: Path, where: str) -> None:
+    others = await filled(path)
+    held = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    step, said = 0, list[str]()
+    while "purged" not in said:
+        for name, content in held.items():
+            path.with_name(name).write_bytes(content)
+        said = finish(start(purge_until_killed, path, VICTIM, step := step + 1, where))
+        assert said[0] == "purging"
+        if step == 1:
+            assert traces(path, VICTIM, MARK)
+        await check_finished(path, others)
+    assert step > 5
+
+
+async def test_a_purge_that_was_killed_at_any_moment_is_finished_by_the_next_opening(
+    path: Path, request: pytest.FixtureRequest
+) -> None:
+    """`--soak 200` for more rounds."""
+    chance = random.Random(9)
+    others = await filled(path)
+    held = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    for _ in range(request.config.getoption("--soak")):
+        for file in path.parent.iterdir():
+            file.unlink()
+        for name, content in held.items():
+            path.with_name(name).write_bytes(content)
+        process = start(purge_until_killed, path, VICTIM, 0, "before")
+        assert process.stdout is not None
+        assert process.stdout.readline() == "purging\n"
+        await asyncio.sleep(chance.random() * 0.6)
+        process.kill()
+        said = process.communicate()[0]
+        async with open_memory(path) as memory:
+            there = await memory.scoped(user=VICTIM).count(superseded=True)
+        if there:  # nothing was withdrawn yet
+            assert "purged" not in said
+            async with open_memory(path) as memory:
+                await memory.purge(user=VICTIM)
+        await check_finished(path, others)
+
+
+async def test_a_withdrawn_wall_is_seen_by_nothing_while_its_rows_are_there(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Purger, "finish", lambda purger: None)
+    async with open_memory(path) as memory:
+        victim = memory.scoped(user=VICTIM)
+        old = await victim.remember([f"{MARK} {n}" for n in range(30)])
+        await victim.remember("Gone soon", expires_at=1)
+        assert (await memory.purge(user=VICTIM)).purged == 31
+        assert MARK in _tables(path, "records")
+        assert VICTIM not in await memory.admin.users()
+        assert await victim.count(superseded=True) == 0
+        assert await victim.recall(MARK) == []
+        assert await victim.get(old[0].id) is None
+        assert await victim.history(old[0].id) == []
+        new = await victim.remember("Tea", id=old[0].id)
+        assert [hit.record for hit in await victim.recall(MARK)] == [new]
+        assert await memory.admin.reindex() == 1
+        monkeypatch.undo()
+        await memory.purge(user="nobody")
+        assert traces(path, MARK) == {}
+        assert await victim.get(new.id) == new
+
+
+@pytest.mark.parametrize("records", [100, 200])
+async def test_a_purge_lets_others_write_between_its_steps(
+    path: Path, records: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many records there are, one step deletes a batch, and a write waits for one step."""
+    batch, steps, waited = 10, 0, []
+    monkeypatch.setattr(purging, "BATCH_ROWS", batch)
+    statements: list[int] = []
+    remove_some = purging.remove_some
+
+    def counted(connection: apsw.Connection, wall_id: int) -> bool:
+        nonlocal steps
+        steps, before = steps + 1, connection.total_changes()
+        more = remove_some(connection, wall_id)
+        statements.append(connection.total_changes() - before)
+        return more
+
+    monkeypatch.setattr(purging, "remove_some", counted)
+    async with open_memory(path) as memory:
+        await memory.scoped(user=VICTIM).remember([f"{MARK} {n}" for n in range(records)])
+        other = memory.scoped(user="anna")
+        await other.remember("Tea")
+        purge = asyncio.create_task(memory.purge(user=VICTIM))
+        while not purge.done():
+            begun = steps
+            await other.remember("Milk")
+            waited.append(steps - begun)
+        await purge
+    assert steps >= records / batch
+    assert len(waited) >= records / batch / 2
+    assert max(waited) <= 2
+    # a record, an entry, a change, and what the text index and its settings take
+    assert max(statements) <= 3 * batch + 120, statements
+
+
+async def test_another_process_writes_between_the_steps_of_a_purge(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(purging, "BATCH_ROWS", 10)
+    async with open_memory(path) as memory:
+        await memory.scoped(user=VICTIM).remember([f"{MARK} {n}" for n in range(300)])
+        purge = asyncio.create_task(memory.purge(user=VICTIM))
+        finish(await asyncio.to_thread(start, store_and_close, path, 20))
+        assert (await purge).purged == 300
+        assert await memory.count() == 20
     assert traces(path, VICTIM, MARK) == {}
 
 

@@ -217,6 +217,31 @@ async def purge_user(path: str, user: str) -> None:
         say((await memory.purge(user=user)).purged)
 
 
+async def purge_until_killed(path: str, user: str, step: str, where: str) -> None:
+    """Purge, and end as if killed in the step of that number, before its commit or after it; say how many there are."""
+    from memorist.stores.sqlite import purging
+    from memorist.stores.sqlite.connections import Connections
+
+    purging.BATCH_ROWS, purging.MERGED_PAGES = 20, 1
+    write, left, steps = Connections.write_now, int(step), 0
+
+    def counted(connections: Connections, work: Callable[[Any], Any], *, alone: bool = False) -> Any:
+        nonlocal steps
+        steps += 1
+        if steps != left:
+            return write(connections, work, alone=alone)
+        if where == "before":
+            return write(connections, lambda connection: (work(connection), os._exit(0)), alone=alone)
+        write(connections, work, alone=alone)
+        os._exit(0)
+
+    Connections.write_now = counted  # type: ignore[method-assign]
+    async with open_memory(path) as memory:
+        say("purging")
+        await memory.purge(user=user)
+        say("purged")
+
+
 async def reindex(path: str, dimensions: str) -> None:
     from memorist.config import Settings
 

@@ -235,6 +235,16 @@ class Connections:
         result: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
         return await self._submit(work, result, alone=alone)
 
+    def write_now(self, work: _Work[_T], *, alone: bool = False) -> _T:
+        """Run a write as `write` does, and block until its commit is on disk."""
+        result: Future[_T] = Future()
+        return self._submit(work, result, alone=alone).result()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the file can only be read."""
+        return self._frozen is not None
+
     def _submit(self, work: _Work[_T], result: _F, *, alone: bool = False) -> _F:
         self._check_open()
         with self._gate:

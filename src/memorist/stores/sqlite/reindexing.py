@@ -106,6 +106,7 @@ def adopt(connection: apsw.Connection, fingerprint: str, dimensions: int) -> boo
         writes.index(connection, wall_id, number, terms, None)
     connection.execute(
         "UPDATE indexed SET (vector, marks) = (SELECT vector, marks FROM staged WHERE staged.number = indexed.number)"
+        " WHERE wall IN (SELECT id FROM walls)"  # others are being purged
     )
     for table in ("staged", "segments", "kept_indexes"):
         connection.execute(f"DELETE FROM {table}")

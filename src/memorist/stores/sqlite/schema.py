@@ -221,6 +221,11 @@ def _note_offsets(connection: apsw.Connection) -> None:
     connection.execute("ALTER TABLE records ADD COLUMN happened_offset INTEGER")
 
 
+def _purge_in_steps(connection: apsw.Connection) -> None:
+    """Note which walls are being purged; see `memorist.stores.sqlite.purging`."""
+    connection.execute("CREATE TABLE purges (wall INTEGER PRIMARY KEY)")
+
+
 _TRACES = "memorist:traces:"
 
 
@@ -269,7 +274,7 @@ _STATE = (
 )
 MIGRATIONS: Sequence[Migration] = (
     _create, _part_marks, _name_walls, _keep_indexes, _note_origins, _log_audit, _note_quotes, _drop_left_over,
-    _part_state, _note_offsets,
+    _part_state, _note_offsets, _purge_in_steps,
 )  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 

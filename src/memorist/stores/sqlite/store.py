@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.audit.log import Act, Counts
-from memorist.errors import ClosedError, StoreBusyError, StoreError, StoreUnavailableError
+from memorist.errors import ClosedError, StoreError, StoreUnavailableError
 from memorist.records.filters import Filter
 from memorist.records.record import Action, Change, Kind, Record
 from memorist.records.scope import Reach, Wall
@@ -29,7 +29,7 @@ from memorist.stores.rows import COLUMNS, record_of
 from memorist.stores.rules import history_of
 from memorist.stores.searching import Search
 from memorist.stores.segments import Segments
-from memorist.stores.sqlite import auditing, candidates, reindexing, searching, selecting, writes
+from memorist.stores.sqlite import auditing, candidates, purging, reindexing, searching, selecting, writes
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.connections import Connections, TooLong
 from memorist.stores.sqlite.copying import copy_to, damage
@@ -37,7 +37,6 @@ from memorist.stores.sqlite.entries import entries_since, state_of
 from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.segments import SQLiteSegments
 from memorist.stores.sqlite.selecting import ALIVE, rows_in
-from memorist.stores.sqlite.waiting import Patience
 from memorist.stores.threads import settled
 
 log = logging.getLogger("memorist.stores")
@@ -48,7 +47,6 @@ _BRIEF = 0.001
 _OUTDATED = 0.01
 """The share of changes in the file after which an outline is read anew."""
 _MOST_OUTLINES = 64
-_REWRITTEN_IN_MEMORY = 256 * 1024 * 1024
 
 
 class SQLiteStore(Store):
@@ -70,6 +68,7 @@ class SQLiteStore(Store):
         self._key_from = key_from
         self._key: Key | None = None
         self._open: Connections | None = None
+        self._purging: purging.Purger | None = None
         self._opening = threading.Lock()
         self._bound: str | None = None
         self._outlines: dict[Wall, tuple[Outline, int]] = {}
@@ -92,6 +91,12 @@ class SQLiteStore(Store):
         if self._open is None:
             raise ClosedError("the store is not open")
         return self._open
+
+    @property
+    def _purger(self) -> purging.Purger:
+        if self._purging is None:
+            raise ClosedError("the store is not open")
+        return self._purging
 
     async def _read(self, work: Callable[[apsw.Connection], _T], *, brief: bool = False) -> _T:
         """Run a read on a worker thread. Run a `brief` one on the caller's thread, unless it proves to be long."""
@@ -123,10 +128,15 @@ class SQLiteStore(Store):
                     log.info(
                         "opened %s, %s", self.path, "which is encrypted" if self._key else "which is not encrypted"
                     )
-                self._open = opened
+                purger = purging.Purger(opened, self._scrub)
+                purger.resume()
+                self._open, self._purging = opened, purger
 
     async def close(self) -> None:
         connections, self._open = self._open, None
+        purger, self._purging = self._purging, None
+        if purger is not None:
+            await asyncio.to_thread(purger.close)
         if connections is not None:
             await asyncio.to_thread(connections.close)
 
@@ -315,10 +325,10 @@ class SQLiteStore(Store):
         return await self._write(work)
 
     async def purge(self, wall: Wall, *more: Wall, act: Act | None = None) -> Counter[str]:
-        def purged(connection: apsw.Connection, each: Wall) -> Counter[str]:
+        def withdrawn(connection: apsw.Connection, each: Wall) -> Counter[str]:
             wall_id = writes.find_wall(connection, each)
             dropped = writes.Dropped()
-            removed = writes.purge(connection, each, self._clock(), dropped)
+            removed = purging.withdraw(connection, each, self._clock(), dropped)
             counts = Counts({("purged", kind): count for kind, count in removed.items()})
             noted = (counts or None) if each is wall else counts  # of the wall that was named, even if it was empty
             auditing.append(connection, act, self._clock, each.tenant, wall_id, noted)
@@ -327,17 +337,23 @@ class SQLiteStore(Store):
 
         def work(connection: apsw.Connection) -> Counter[str]:
             for each in more:
-                purged(connection, each)
-            return purged(connection, wall)
+                withdrawn(connection, each)
+            return withdrawn(connection, wall)
 
+        purger = self._purger
         count = await self._write(work)
-        await self.scrub(wall, *more)
+        await self._finish(purger, wall, *more)
         return count
 
     async def scrub(self, *walls: Wall) -> None:
+        purger = self._purger
+        await self._write(purging.withdraw_nothing)
+        await self._finish(purger, *walls)
+
+    async def _finish(self, purger: purging.Purger, *walls: Wall) -> None:
         for each in walls:
             self._outlines.pop(each, None)
-        await self._write(self._scrub, alone=True)
+        await asyncio.to_thread(purger.finish)
 
     async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
         encrypted = self._key is not None
@@ -346,26 +362,7 @@ class SQLiteStore(Store):
         )
 
     def _scrub(self, connection: apsw.Connection) -> None:
-        """Remove every old page from the text index, the file and the log.
-
-        `secure_delete` is not enough: where SQLite splits or repacks a page, copies of rows stay in free space.
-        """
-        connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-        # VACUUM writes the remaining records to a temporary database first, without those just deleted.
-        size = connection.pragma("page_count") * connection.pragma("page_size")
-        connection.execute(f"PRAGMA temp_store = {'FILE' if size > _REWRITTEN_IN_MEMORY else 'MEMORY'}")
-        try:
-            connection.execute("VACUUM")
-        finally:
-            connection.execute("PRAGMA temp_store = MEMORY")
-        try:  # SQLite waits for readers, but not for another process that checkpoints the log at this moment
-            Patience(self.path, self._busy_timeout).retry(
-                lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            )
-        except apsw.BusyError as error:
-            raise StoreBusyError(
-                "the records are gone, but another process keeps old pages of the log in use; purge again"
-            ) from error
+        purging.scrub(connection, self.path, self._busy_timeout)
 
     async def backup(self, target: Path) -> None:
         if self.path is None:

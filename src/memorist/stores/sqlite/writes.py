@@ -27,7 +27,7 @@ _CHANGED = (  # INSERT ... SELECT would open a savepoint, at which FTS5 writes w
     "INSERT INTO changes (epoch, wall, number, id, action, at, source, before)"
     f" VALUES ({_NEXT}, ?, ifnull(?, {_NEXT}), ?, ?, ?, ?, ?)"
 )
-_UNINVERT = "INSERT INTO words (words, rowid, wall, terms) VALUES ('delete', ?, ?, ?)"
+UNINVERT = "INSERT INTO words (words, rowid, wall, terms) VALUES ('delete', ?, ?, ?)"
 
 
 def find_wall(connection: apsw.Connection, wall: Wall, *, create: bool = False) -> int | None:
@@ -64,7 +64,7 @@ def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: da
     for each in expired:
         _remove(connection, wall_id, each.number, Remove(each.id, Action.EXPIRED, moment), dropped)
     if write.expires:
-        _drop_quoting(connection, wall_id, record.id, moment, dropped)
+        drop_quoting(connection, wall_id, record.id, moment, dropped)
     # A record's number is the epoch of its first change: assigned in the transaction, never reused.
     before = None if old is None or found is None else dump_record(found[1])
     source = write.source or record.source
@@ -110,11 +110,9 @@ def _note_quotes(connection: apsw.Connection, wall_id: int | None, number: int, 
     connection.executemany("INSERT OR IGNORE INTO quotes (wall, id, by_wall, by) VALUES (?, ?, ?, ?)", rows)
 
 
-def _drop_quoting(
-    connection: apsw.Connection, wall_id: int | None, id: str, moment: datetime, dropped: Dropped
-) -> None:
-    """Remove what quotes a record, in any wall."""
-    query = "SELECT by_wall, by FROM quotes WHERE wall = ? AND id = ?"
+def drop_quoting(connection: apsw.Connection, wall_id: int | None, id: str, moment: datetime, dropped: Dropped) -> None:
+    """Remove what quotes a record, in any wall that is not being purged."""
+    query = "SELECT by_wall, by FROM quotes WHERE wall = ? AND id = ? AND by_wall NOT IN (SELECT wall FROM purges)"
     for by_wall, by in query_all(connection, query, (wall_id, id)):
         found = query_one(connection, "SELECT id, kind FROM records WHERE wall = ? AND number = ?", (by_wall, by))
         if found is not None and _remove(connection, by_wall, by, Remove(found[0], Action.FORGOTTEN, moment), dropped):
@@ -158,7 +156,7 @@ def _remove(connection: apsw.Connection, wall_id: int | None, number: int, write
         (wall_id, number, write.id, str(write.action), to_micros(write.at), write.source),
     )
     connection.execute("DELETE FROM quotes WHERE by_wall = ? AND by = ?", (wall_id, number))
-    _drop_quoting(connection, wall_id, write.id, write.at, dropped)
+    drop_quoting(connection, wall_id, write.id, write.at, dropped)
     return True
 
 
@@ -181,8 +179,8 @@ def remove_passing(
     return removed
 
 
-EXPIRED = "expires_at <= ?1 AND (?2 IS NULL OR wall IN (SELECT id FROM walls WHERE tenant = ?2))"
-"""The condition of records that have expired by a time, of a tenant or (None) of all."""
+EXPIRED = "expires_at <= ?1 AND wall IN (SELECT id FROM walls WHERE ?2 IS NULL OR tenant = ?2)"
+"""The condition of records that have expired by a time, of a tenant or (None) of all; what a purge left is its own."""
 
 
 def remove_expired(
@@ -195,21 +193,6 @@ def remove_expired(
         if _remove(connection, wall_id, number, Remove(id, Action.EXPIRED, moment), dropped):
             removed.setdefault(wall_id, Counter())[kind] += 1
     return removed
-
-
-def purge(connection: apsw.Connection, wall: Wall, moment: datetime, dropped: Dropped) -> Counter[str]:
-    """Remove everything behind a wall, its history and its name; return how many records of each kind it had."""
-    wall_id = find_wall(connection, wall)
-    counted = query_all(connection, "SELECT kind, count(*) FROM records WHERE wall = ? GROUP BY kind", (wall_id,))
-    rows = query_all(connection, "SELECT number, terms FROM indexed WHERE wall = ?", (wall_id,))
-    connection.executemany(_UNINVERT, ((number, token(wall_id), terms) for number, terms in rows))
-    connection.execute("DELETE FROM quotes WHERE by_wall = ?", (wall_id,))
-    for (id,) in query_all(connection, "SELECT DISTINCT id FROM quotes WHERE wall = ?", (wall_id,)):
-        _drop_quoting(connection, wall_id, id, moment, dropped)
-    for table in ("indexed", "staged", "changes", "records", "segments", "kept_indexes", "quotes"):
-        connection.execute(f"DELETE FROM {table} WHERE wall = ?", (wall_id,))
-    connection.execute("DELETE FROM walls WHERE id = ?", (wall_id,))
-    return Counter(dict(counted))
 
 
 def token(wall_id: int | None) -> str:
@@ -237,5 +220,5 @@ def unindex(connection: apsw.Connection, wall_id: int | None, number: int) -> No
     row = (wall_id, number)
     terms = connection.execute("SELECT terms FROM indexed WHERE wall = ? AND number = ?", row).get
     if terms is not None:
-        connection.execute(_UNINVERT, (number, token(wall_id), terms))
+        connection.execute(UNINVERT, (number, token(wall_id), terms))
         connection.execute("DELETE FROM indexed WHERE wall = ? AND number = ?", row)

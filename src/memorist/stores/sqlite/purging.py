@@ -1,0 +1,202 @@
+"""A purge in steps, between which other writers come in: a wall is withdrawn at once, its rows and bytes follow.
+
+One transaction takes the wall's name away, so that nothing finds what is behind it, and notes the wall in `purges`.
+Then its rows are deleted in batches, the text index is merged without them, and the file is rewritten. The note is
+deleted last, so a purge that was killed is finished by whoever opens the file next.
+"""
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+
+from memorist.errors import MemoristError, StoreBusyError
+from memorist.records.scope import Wall
+from memorist.stores.sqlite.connections import Connections
+from memorist.stores.sqlite.rows import query_all
+from memorist.stores.sqlite.waiting import Patience
+from memorist.stores.sqlite.writes import UNINVERT, Dropped, drop_quoting, find_wall, token
+
+log = logging.getLogger("memorist.stores")
+
+BATCH_ROWS = 1000
+"""The most rows of a table that one transaction deletes."""
+BATCH_LETTERS = 1_000_000
+"""The letters of terms after which a transaction takes no more rows."""
+MERGED_PAGES = 200
+"""Pages of the text index that one transaction merges."""
+NOWHERE = 0
+"""Stands in `purges` where no wall is withdrawn: only the bytes are scrubbed."""
+_PAUSE = 0.012
+"""Seconds between two transactions: other processes look for the lock each 10 ms."""
+_SPREAD = 10
+"""The most changes to look through for one that is deleted."""
+_REWRITTEN_IN_MEMORY = 256 * 1024 * 1024
+
+
+def withdraw(connection: apsw.Connection, wall: Wall, moment: datetime, dropped: Dropped) -> Counter[str]:
+    """Take a wall's name away, and note that what is behind it is to be removed; return how many records of each kind
+    it had."""
+    wall_id = find_wall(connection, wall)
+    connection.execute("INSERT OR IGNORE INTO purges VALUES (?)", (NOWHERE if wall_id is None else wall_id,))
+    if wall_id is None:
+        return Counter()
+    counted = query_all(connection, "SELECT kind, count(*) FROM records WHERE wall = ? GROUP BY kind", (wall_id,))
+    connection.execute("DELETE FROM walls WHERE id = ?", (wall_id,))
+    for (id,) in query_all(connection, "SELECT DISTINCT id FROM quotes WHERE wall = ?", (wall_id,)):
+        drop_quoting(connection, wall_id, id, moment, dropped)
+    return Counter(dict(counted))
+
+
+def withdraw_nothing(connection: apsw.Connection) -> None:
+    """Note that the bytes of deleted records are to be removed, and nothing else."""
+    connection.execute("INSERT OR IGNORE INTO purges VALUES (?)", (NOWHERE,))
+
+
+def pending(connection: apsw.Connection) -> list[int]:
+    """Return the walls that are being purged."""
+    return [wall_id for (wall_id,) in query_all(connection, "SELECT wall FROM purges ORDER BY wall")]
+
+
+def remove_some(connection: apsw.Connection, wall_id: int) -> bool:
+    """Delete some of a withdrawn wall's rows; return whether any were there."""
+    if _remove_records(connection, wall_id):
+        return True
+    before = connection.total_changes()
+    for statement in _REST:
+        connection.execute(statement, (wall_id,))
+    return connection.total_changes() > before
+
+
+_REST = (
+    f"DELETE FROM changes WHERE epoch IN (SELECT epoch FROM changes WHERE wall = ? LIMIT {BATCH_ROWS})",
+    f"DELETE FROM staged WHERE number IN (SELECT number FROM staged WHERE wall = ? LIMIT {BATCH_ROWS})",
+    "DELETE FROM segments WHERE id = (SELECT id FROM segments WHERE wall = ? LIMIT 1)",  # one has some megabytes
+    "DELETE FROM kept_indexes WHERE wall = ?",
+    *(
+        "DELETE FROM quotes WHERE (wall, id, by_wall, by) IN"
+        f" (SELECT wall, id, by_wall, by FROM quotes WHERE {column} = ? LIMIT {BATCH_ROWS})"
+        for column in ("wall", "by_wall")
+    ),
+)
+"""What deletes some of the rows that are left once the records are gone."""
+
+
+def _remove_records(connection: apsw.Connection, wall_id: int) -> bool:
+    """Delete some records of a wall and their entries in the indexes; return whether any were there.
+
+    To erase each posting where it lies takes FTS5 most of a purge. The merge that follows leaves all of them out.
+    """
+    postings, numbers, letters = [], list[int](), 0
+    query = (
+        "SELECT r.number, terms FROM records AS r LEFT JOIN indexed AS i ON i.wall = r.wall AND i.number = r.number"
+        " WHERE r.wall = ? ORDER BY r.number LIMIT ?"
+    )
+    for number, terms in connection.execute(query, (wall_id, BATCH_ROWS)):
+        numbers.append(number)
+        if terms is not None:
+            postings.append((number, token(wall_id), terms))
+            letters += len(terms)
+        if letters > BATCH_LETTERS:
+            break
+    if not numbers:
+        return False
+    connection.execute("INSERT INTO words (words, rank) VALUES ('secure-delete', 0)")
+    connection.executemany(UNINVERT, postings)
+    connection.execute("INSERT INTO words (words, rank) VALUES ('secure-delete', 1)")  # writes what FTS5 holds first
+    first, last = numbers[0], numbers[-1]
+    for table in ("indexed", "records"):
+        connection.execute(f"DELETE FROM {table} WHERE wall = ? AND number <= ?", (wall_id, last))
+    if last - first < _SPREAD * BATCH_ROWS:  # in the order in which they lie: that is quicker than by their ids
+        connection.execute("DELETE FROM changes WHERE +wall = ? AND epoch BETWEEN ? AND ?", (wall_id, first, last))
+    return True
+
+
+def merge_some(connection: apsw.Connection, *, begin: bool) -> bool:
+    """Merge some pages of the text index, which leaves out what was deleted; return whether there are more."""
+    before = connection.total_changes()
+    pages = -MERGED_PAGES if begin else MERGED_PAGES  # a negative number starts with all that is there
+    connection.execute("INSERT INTO words (words, rank) VALUES ('merge', ?)", (pages,))
+    return connection.total_changes() - before > 1
+
+
+def scrub(connection: apsw.Connection, path: Path | None, busy_timeout: float) -> None:
+    """Remove every old page from the file and the log.
+
+    `secure_delete` is not enough: where SQLite splits or repacks a page, copies of rows stay in free space.
+    """
+    # VACUUM writes the remaining records to a temporary database first, without those just deleted.
+    size = connection.pragma("page_count") * connection.pragma("page_size")
+    connection.execute(f"PRAGMA temp_store = {'FILE' if size > _REWRITTEN_IN_MEMORY else 'MEMORY'}")
+    try:
+        connection.execute("VACUUM")
+    finally:
+        connection.execute("PRAGMA temp_store = MEMORY")
+    try:  # SQLite waits for readers, but not for another process that checkpoints the log at this moment
+        Patience(path, busy_timeout).retry(lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE))
+    except apsw.BusyError as error:
+        raise StoreBusyError(
+            "the records are gone, but another process keeps old pages of the log in use; purge again"
+        ) from error
+
+
+def settle(connection: apsw.Connection, walls: list[int]) -> None:
+    """Note that walls are purged, with all their bytes."""
+    connection.executemany("DELETE FROM purges WHERE wall = ?", [(wall_id,) for wall_id in walls])
+
+
+class Purger:
+    """Finishes the purges that are noted in a file, one thread at a time.
+
+    Args:
+        connections: to the file.
+        scrub: rewrites the file, outside of any transaction.
+    """
+
+    def __init__(self, connections: Connections, scrub: Callable[[apsw.Connection], None]) -> None:
+        self._connections = connections
+        self._scrub = scrub
+        self._turn = threading.Lock()
+        self._resumed: threading.Thread | None = None
+
+    def finish(self) -> None:
+        """Remove what is behind the walls that were withdrawn before this call, and scrub the file; blocks.
+
+        Raises:
+            StoreBusyError: another process keeps old pages in use.
+        """
+        write = self._connections.write_now
+        with self._turn:
+            if not (walls := self._connections.submit_read(pending).result()):
+                return  # another thread has finished them
+            for wall_id in walls:
+                while write(lambda connection: remove_some(connection, wall_id)):  # noqa: B023
+                    time.sleep(_PAUSE)
+            begin = True
+            while write(lambda connection: merge_some(connection, begin=begin)):  # noqa: B023
+                begin = False
+                time.sleep(_PAUSE)
+            write(self._scrub, alone=True)
+            write(lambda connection: settle(connection, walls))
+
+    def resume(self) -> None:
+        """Finish on a thread of its own what an earlier process did not, if there is anything."""
+        if not self._connections.read_only and self._connections.submit_read(pending).result():
+            self._resumed = threading.Thread(target=self._finish_quietly, name="memorist-purge", daemon=True)
+            self._resumed.start()
+
+    def close(self) -> None:
+        """Wait for what was resumed."""
+        if self._resumed is not None:
+            self._resumed.join()
+
+    def _finish_quietly(self) -> None:
+        try:
+            self.finish()
+        except MemoristError as error:
+            log.warning("a purge that was interrupted is not finished yet, the next opening goes on: %s", error)
