@@ -18,6 +18,7 @@ from memorist.records.origins import CLI, MCP, REST, Author, Origin, TrustRules,
 from memorist.records.record import Record
 from memorist.serve.app import create_app
 from memorist.testing import HashEmbedder
+from opening import undo_latest
 from servers import running
 
 pytestmark = pytest.mark.anyio
@@ -37,10 +38,11 @@ async def test_a_file_without_origins_opens_and_gets_those_that_its_records_sugg
         await alice.tools.record("What is the time?", "clock", {}, "noon")
         await memory.remember("For all", id="all")
     with apsw.Connection(str(path)) as connection:
+        undo_latest(connection)
         connection.execute("DROP TABLE audit")
         connection.execute("DROP TABLE quotes")
         connection.execute("DROP INDEX records_derived")
-        for column in ("authors", "door", "derived_from", "happened_offset"):
+        for column in ("authors", "door", "derived_from"):
             connection.execute(f"ALTER TABLE records DROP COLUMN {column}")
         connection.execute("UPDATE changes SET before = json_remove(before, '$[22]', '$[21]', '$[20]', '$[19]')")
         connection.execute("PRAGMA user_version = 4")

@@ -23,8 +23,8 @@ from memorist.config import Settings
 from memorist.errors import InvalidInputError
 from memorist.imports import Options, load
 from memorist.records.zones import machine_zone, name_of, zone_of
-from memorist.stores.sqlite.schema import MIGRATIONS, _note_offsets
 from memorist.testing import HashEmbedder
+from opening import undo_latest
 
 Open = Callable[..., Memory]
 pytestmark = pytest.mark.anyio
@@ -182,8 +182,7 @@ async def test_a_file_of_an_earlier_version_is_told_in_the_zone_of_the_memory(tm
         for epoch, before in rows:  # a row as it was, without the new column
             row = json.dumps(json.loads(str(before))[:-1])
             connection.execute("UPDATE changes SET before = ? WHERE epoch = ?", (row, epoch))
-        connection.execute("ALTER TABLE records DROP COLUMN happened_offset")
-        connection.execute(f"PRAGMA user_version = {MIGRATIONS.index(_note_offsets)}")
+        undo_latest(connection)
     async with Memory.open(path, embedder=HashEmbedder(), zone=NEW_YORK) as memory:
         changes = await memory.history(note.id)
         assert [change.record.happened_at for change in changes if change.record is not None] == [EVENING] * 2

@@ -17,6 +17,7 @@ from memorist.errors import EmbedderError, InvalidInputError, ScopeError, StoreE
 from memorist.memory import Memory
 from memorist.records.origins import CONSOLE, MCP, REST
 from memorist.testing import HashEmbedder
+from opening import undo_latest
 
 pytestmark = pytest.mark.anyio
 DAY = 86400
@@ -295,8 +296,9 @@ async def test_traces_of_an_older_file_still_go_with_what_they_quote(reopen: Ope
             assert (await alice.context(question, shared=of_all, min_confidence=0)).items
         assert len((await alice.admin.traces()).traces) == 2
     with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
+        undo_latest(connection)
         connection.execute(
-            "DROP TABLE quotes; ALTER TABLE records DROP COLUMN happened_offset; PRAGMA user_version = 6;"
+            "DROP TABLE quotes; PRAGMA user_version = 6;"
             f"UPDATE records SET metadata = '{json.dumps({'own': [own.id]})}' WHERE content LIKE 'what%';"
             f"UPDATE records SET metadata = '{json.dumps({'shared': [shared.id]})}' WHERE content = 'mint tea'"
         )

@@ -13,7 +13,7 @@ from memorist.memory import Memory
 from memorist.stores.postgres.schema import MIGRATIONS as POSTGRES_MIGRATIONS
 from memorist.stores.sqlite.schema import MIGRATIONS
 from memorist.testing import HashEmbedder
-from opening import connect_to
+from opening import connect_to, undo_latest
 
 pytestmark = pytest.mark.anyio
 Verb: TypeAlias = Callable[[Memory], Awaitable[object]]
@@ -54,6 +54,15 @@ class Database:
             self.run(f"PRAGMA user_version = {version}")
         else:
             self.run(f"UPDATE {self.schema}.meta SET value = '{version}' WHERE name = 'version'")
+
+    def undo_latest(self) -> None:
+        """Make the tables those of schema 7."""
+        if self.is_file:
+            with closing(connect_to(Path(self.url))) as file:
+                undo_latest(file)
+        else:
+            self.run(f"ALTER TABLE {self.schema}.records DROP COLUMN happened_offset")
+            self.set_version(7)
 
     @property
     def latest(self) -> int:
@@ -108,8 +117,7 @@ async def test_the_upgrade_removes_what_an_older_process_left_of_forgotten_recor
             for table in (("indexed",) if database.is_file else ("indexed", "words"))
         ),
     )
-    database.run(f"ALTER TABLE {schema}.records DROP COLUMN happened_offset")
-    database.set_version(7)
+    database.undo_latest()
 
     async with Memory.open(database.url, embedder=HashEmbedder()) as memory:
         alice = memory.scoped(user="alice")

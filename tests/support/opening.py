@@ -37,3 +37,11 @@ def bytes_beside(path: Path) -> dict[str, bytes]:
         if KEY is not None:
             rotate(copy, KEY, None)
         return {each.name: each.read_bytes() for each in copy.parent.iterdir()}
+
+
+def undo_latest(connection: apsw.Connection) -> None:
+    """Make a file one of schema 7, as if the later steps had not been made."""
+    connection.execute(
+        "DROP TABLE purges; DROP TABLE counts; DROP TABLE derivations; DROP INDEX indexed_later;"
+        "DELETE FROM sqlite_stat1; ALTER TABLE records DROP COLUMN happened_offset; PRAGMA user_version = 7"
+    ).fetchall()

@@ -1,7 +1,9 @@
 """The shared state of the local engine's handlers: the store, the embedder, the ranking and its cache."""
 
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, TypeAlias
@@ -11,11 +13,12 @@ import numpy as np
 from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, open_embedder, unit_rows
 from memorist.engine.cleaning import cleaned
-from memorist.errors import EmbedderError, InvalidInputError
+from memorist.errors import EmbedderError, InvalidInputError, MemoristError
 from memorist.operations import cursors
 from memorist.operations.calls import Call
 from memorist.operations.requests import Narrowed
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
+from memorist.recall.keeping import KEPT_FROM, keep
 from memorist.recall.marks import speaker_of
 from memorist.recall.parts import parts_of
 from memorist.records.filters import Filter
@@ -49,6 +52,19 @@ class Core:
         )
         self.default_zone = settings.home
         self._ticks = _Ticks(settings.clock)
+        self._stored: Counter[Wall] = Counter()
+
+    def note_stored(self, wall: Wall, count: int) -> None:
+        """Note that so many records were stored behind a wall, or got vectors."""
+        self._stored[wall] += count
+
+    async def keep_indexes(self) -> None:
+        """Have the store keep the index of each wall behind which many records were stored, for the next process."""
+        for wall, count in self._stored.items():
+            if count >= KEPT_FROM:
+                with suppress(MemoristError):  # it is a cache: the next process builds it
+                    await keep(self.store, wall, self.embedder.dimensions)
+        self._stored.clear()
 
     @property
     def clock(self) -> Clock:

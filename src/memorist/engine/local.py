@@ -171,6 +171,7 @@ class LocalEngine(Engine):
             if self._tracer is not None:
                 await self._tracer.settled()
             await self._core.recaller.indexes.close()
+            await self._core.keep_indexes()
             await self._core.store.close()
             await self._core.embedder.close()
 

@@ -68,6 +68,8 @@ async def reindex(core: Core, call: Call, request: requests.Reindex) -> int:
                 for (number, version, record), vector in zip(rows, vectors, strict=True)
             ]
             await core.store.stage(fingerprint, staged)
+            for each in staged:
+                core.note_stored(each.wall, 1)
             done += len(rows)
             if request.progress is not None:
                 request.progress(done, max(done, total))
@@ -95,6 +97,8 @@ async def fill(core: Core, progress: Callable[[int, int], None] | None = None) -
             if progress is not None:
                 progress(done, max(done, total))
         await core.store.fill(fingerprint, staged)
+        for each in staged:
+            core.note_stored(each.wall, 1)
     return done
 
 

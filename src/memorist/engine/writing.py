@@ -117,6 +117,7 @@ async def written(
         try:
             if writes:
                 await core.store.write(call.scope.wall, writes, act=call.act)
+                core.note_stored(call.scope.wall, len(writes))
             return result
         except ConflictError:
             if turn == attempts - 1:
@@ -200,6 +201,7 @@ async def _restore_behind(core: Core, call: Call, wall: Wall, records: Sequence[
     ]
     if writes:
         await core.store.write(wall, writes, act=call.act)
+        core.note_stored(wall, len(writes))
     return added
 
 

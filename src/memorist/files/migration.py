@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from memorist.errors import ConflictError, EmbedderMismatchError, InvalidInputError
 from memorist.recall import marks_of, terms_of
+from memorist.recall.keeping import keep
 from memorist.records.filters import Filter
 from memorist.records.record import Record
 from memorist.records.scope import Wall
@@ -84,8 +85,11 @@ async def migrate(source: Store, target: Store, progress: Progress | None = None
             report.existing += len(found) - copied
             step(len(found))
     for wall in sizes:
-        if not (await _checksum(source, wall, step)).agrees(await _checksum(target, wall)):
+        copied_of = await _checksum(target, wall)
+        if not (await _checksum(source, wall, step)).agrees(copied_of):
             report.differing.append(wall)
+        if copied_of.signature is not None:
+            await keep(target, wall, len(copied_of.signature))
     return report
 
 

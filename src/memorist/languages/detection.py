@@ -91,7 +91,12 @@ def languages_of(text: str) -> tuple[str, ...]:
 
 def tables_of(text: str) -> list[Language]:
     """Return the languages that a text may be in and that have a table, likely ones first; English if none fits."""
-    return [language(code) for code in languages_of(text) if code in CODES] or [language(_DEFAULT)]
+    return list(_tables(languages_of(text)))
+
+
+@lru_cache(maxsize=1024)
+def _tables(codes: tuple[str, ...]) -> tuple[Language, ...]:
+    return tuple(language(code) for code in codes if code in CODES) or (language(_DEFAULT),)
 
 
 def said(what: Phrases, text: str) -> bool:
@@ -136,15 +141,16 @@ def is_english(text: str) -> bool:
     if not text.isascii() and _mostly_other_letters(text):
         return False
     english = other = 0.0
-    words, known = _WORD.findall(text), _told("Latin").words
+    words, weights = _WORD.findall(text), _weights()
+    lower = str.lower if text.isascii() else plain
     for word in words:
-        codes = known.get(plain(word))
-        if codes is None:
+        weight = weights.get(lower(word))
+        if weight is None:
             if not word.isascii():
                 other += 0.5 if word[0].isupper() else 1  # a name may stand in an English text
-        elif codes.startswith(_DEFAULT):  # the more languages have it, the less it tells
-            english += 1 / min(len(codes.split()), 3)
-        elif _DEFAULT not in codes and not (word.isupper() and len(word) > 1):  # "MIT" is not German
+        elif weight > 0:
+            english += weight
+        elif weight < 0 and not (word.isupper() and len(word) > 1):  # "MIT" is not German
             other += 1
     if english or other:
         return english >= other
@@ -179,7 +185,8 @@ def _by_words(text: str, script: str, *, alone: bool = True, plainly: bool = Fal
     told = _told(script)
     if plainly:
         words = _WORD.findall(text[:_GLANCE].lower())
-        evident = sum(len(word) > 2 and told.words.get(word, "").startswith(_DEFAULT) for word in words)
+        weights = _weights()
+        evident = sum(1 for word in words if len(word) > 2 and weights.get(word, 0) > 0)
         if evident > max(1, _EVIDENT * len(words)):
             return [_DEFAULT]
     words = _WORD.findall(plain(text))
@@ -196,6 +203,18 @@ def _by_words(text: str, script: str, *, alone: bool = True, plainly: bool = Fal
     if best < _ENOUGH:
         return [] if script == "Latin" else list(SHARED[script])
     return [code for code, score in sorted(scores.items(), key=lambda each: -each[1]) if score >= _NEAR * best]
+
+
+@cache
+def _weights() -> Mapping[str, float]:
+    """Return how much a Latin word tells of English: the less, the more languages have it; -1 if English has it not."""
+
+    def weight(codes: str) -> float:
+        if codes.startswith(_DEFAULT):
+            return 1 / min(len(codes.split()), 3)
+        return 0 if _DEFAULT in codes else -1
+
+    return {word: weight(codes) for word, codes in _told("Latin").words.items()}
 
 
 class _Told(NamedTuple):

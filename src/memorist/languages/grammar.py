@@ -88,10 +88,11 @@ class Grammar:
         return _with_hints(self._rules)
 
     @cached_property
-    def recurring(self) -> Sequence[re.Pattern[str]]:
-        """What finds the days of the week on which something recurs, as `weekdays`: "every Tuesday"."""
+    def recurring(self) -> tuple[Sequence[re.Pattern[str]], Hints]:
+        """What finds the days of the week on which something recurs, as `weekdays`: "every Tuesday"; and the hints."""
         templates = self._table["phrases"]["recurring"]
-        return [self._language.compiled([PLACE.sub(self._put, template)]) for template in templates]
+        patterns = [self._language.compiled([PLACE.sub(self._put, template)]) for template in templates]
+        return patterns, Hints(map(self._hints_in, templates))
 
     def weekdays_in(self, text: str) -> set[int]:
         """Return the days of the week that a plain text names, 0 for Monday."""

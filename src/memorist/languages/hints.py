@@ -13,6 +13,8 @@ _TOKEN = re.compile(r"\\.|\[[^]]*\]|\{[\d,]*\}|.")
 _NAMED = re.compile(r"^\?(?::|P<\w+>|P=\w+)")
 _LEAST = 3
 """Fewer Latin letters stand in most texts by chance."""
+_MOST_KNOWN = 1000
+"""Combinations of hints of which it is remembered which rules they allow: most texts hold few hints."""
 
 
 class Hints:
@@ -39,15 +41,20 @@ class Hints:
         self._bits = [(hint, bit) for hint, bit in bits.items() if hint != DIGIT]
         self._digit, self._always = bits[DIGIT], 1 << len(bits)
         needed = [sorted({mask for hints in sets for mask in masks(hints)}) or [self._always] for sets in rules]
+        self._known: dict[int, Sequence[int]] = {}
         self._needed = [(at, each[0], each[-1]) for at, each in enumerate(needed)]
 
-    def possible(self, text: str) -> list[int]:
+    def possible(self, text: str) -> Sequence[int]:
         """Return the positions of the rules that a text may fulfil."""
         held = self._always | (self._digit if _ANY_DIGIT.search(text) else 0)
         for hint, bit in self._bits:
             if hint in text:
                 held |= bit
-        return [at for at, one, other in self._needed if held & one and held & other]
+        if (known := self._known.get(held)) is None:
+            known = [at for at, one, other in self._needed if held & one and held & other]
+            if len(self._known) < _MOST_KNOWN:
+                self._known[held] = known
+        return known
 
 
 def hints_of(forms: Iterable[str]) -> frozenset[str]:

@@ -95,8 +95,9 @@ def recurring_in(text: str) -> set[int]:
     """Return the days of the week, 0 for Monday, on which a text says that something recurs: "every Tuesday"."""
     given, found = plain(text), set[int]()
     for of in (grammar(each.code) for each in tables_of(text)):
-        for pattern in of.recurring:
-            for match in pattern.finditer(given):
+        patterns, hints = of.recurring
+        for position in hints.possible(given):
+            for match in patterns[position].finditer(given):
                 found |= of.weekdays_in(match["weekdays"])
     return found
 

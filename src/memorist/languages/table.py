@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from memorist.errors import InvalidInputError, shown
+from memorist.languages.hints import Hints, hints_in
 from memorist.languages.letters import same_letters
 from memorist.system.regex import bounded, regex
 
@@ -52,6 +53,8 @@ OPTIONAL = frozenset(
 that word is dropped; the past of a statement; a correction; and those that tell a question for a state, without which
 only "now" and "before" do."""
 
+_MARKING: Sequence[Phrases] = ("first_person", "timed", "corrects", "standing")
+"""Lists that are looked for in each text that is stored."""
 PLACE = re.compile(r"\{([a-z_]+)\}")
 """A name in braces, which stands for a pattern kept elsewhere."""
 _FOLDER = Path(__file__).with_name("tables")
@@ -106,22 +109,53 @@ class Language:
         self.spaced = "bounds" not in table or any(table["bounds"])
         self._left, self._right = table.get("bounds", (r"(?<!\w)", r"(?!\w)"))
         self._patterns: dict[str, re.Pattern[str]] = {}
+        self._compiled: dict[tuple[str, ...], re.Pattern[str]] = {}
+        self._read: tuple[str, frozenset[str]] = "", frozenset()
 
     def says(self, what: Phrases, text: str) -> bool:
         """Return whether a text, which `plain` returned, holds a phrase of one of the lists."""
-        return self.pattern(what).search(text) is not None
+        return self._may_say(what, text) and self.pattern(what).search(text) is not None
 
     def pattern(self, what: Phrases) -> re.Pattern[str]:
         """Return what finds the phrases of a list in a text that `plain` returned."""
         if what not in self._patterns:
-            phrases = words_of(self.table.get(what, ()))
-            if what == "timed":  # "may" is mostly no month
-                known = (
-                    name for names in ("months", "weekdays") for each in self.table["cldr"][names] for name in each
-                )
-                phrases += [name for name in known if name not in self.stop]
-            self._patterns[what] = self.compiled(phrases)
+            self._patterns[what] = self.compiled(self._phrases(what))
         return self._patterns[what]
+
+    def _phrases(self, what: Phrases) -> list[str]:
+        phrases = words_of(self.table.get(what, ()))
+        if what == "timed":  # "may" is mostly no month
+            known = (name for names in ("months", "weekdays") for each in self.table["cldr"][names] for name in each)
+            phrases += [name for name in known if name not in self.stop]
+        return phrases
+
+    def _may_say(self, what: str, text: str) -> bool:
+        """Return whether a text, which `plain` returned, has letters that a phrase of a list cannot do without."""
+        names, hints = self._marks
+        if what not in names:
+            return True
+        read = self._read  # taken once, since another thread may set it
+        if text != read[0]:
+            self._read = read = text, frozenset(names[position] for position in hints.possible(text))
+        return what in read[1]
+
+    @cached_property
+    def _marks(self) -> tuple[Sequence[str], Hints]:
+        """The lists that are looked for in each text that is stored, and the changes of a life, with their hints."""
+        lists: dict[str, Sequence[str]] = {what: self._phrases(what) for what in _MARKING}
+        lists |= {name: each["told"] for name, each in self.table.get("life_changes", {}).items()}
+        hints = [self._hints_of(phrases) for phrases in lists.values()]
+        return list(lists), Hints([each] if each else [] for each in hints)
+
+    def _hints_of(self, phrases: Sequence[str]) -> frozenset[str]:
+        """Return letters of which a text that holds any of the phrases has some; none if that cannot be told."""
+        found: set[str] = set()
+        for phrase in phrases:
+            sets = hints_in(same_letters(self._whole(phrase)))
+            if not sets:
+                return frozenset()
+            found |= max(sets, key=lambda each: min(map(len, each)))
+        return frozenset(found)
 
     @cached_property
     def life_changes(self) -> Mapping[str, LifeChange]:
@@ -133,12 +167,19 @@ class Language:
 
     def changes(self, part: Literal["told", "asked"], text: str) -> list[str]:
         """Return the names of the changes of a life that a text, which `plain` returned, tells or asks after."""
-        return [name for name, each in self.life_changes.items() if getattr(each, part).search(text)]
+        if part == "asked":
+            return [name for name, each in self.life_changes.items() if each.asked.search(text)]
+        return [
+            name for name, each in self.life_changes.items() if self._may_say(name, text) and each.told.search(text)
+        ]
 
     def compiled(self, phrases: Sequence[str]) -> re.Pattern[str]:
         """Return what finds any of some phrases as whole words, compiled at its first use."""
-        found = f"{self._left}(?:{'|'.join(map(self._whole, phrases))}){self._right}" if phrases else r"(?!)"
-        return regex(same_letters(bounded(found)))
+        given = tuple(phrases)
+        if (known := self._compiled.get(given)) is None:
+            found = f"{self._left}(?:{'|'.join(map(self._whole, given))}){self._right}" if given else r"(?!)"
+            known = self._compiled[given] = regex(same_letters(bounded(found)))
+        return known
 
     def _whole(self, phrase: str) -> str:
         """Return a phrase with the parts of the table in the place of their names, which parts may hold, too."""

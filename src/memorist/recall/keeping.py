@@ -21,7 +21,7 @@ from memorist.recall.index import SIGNATURE, Rows, WallIndex
 from memorist.recall.segments import Segment, pack, unpack
 from memorist.recall.vectors import BLOCK_ROWS
 from memorist.records.scope import Wall
-from memorist.stores.base import Entries
+from memorist.stores.base import Entries, Store
 from memorist.stores.segments import Segments, SegmentSpan
 
 KEPT_FROM = 1000
@@ -157,6 +157,25 @@ class Keeper:
             spans = (spans - set(job.replaced)) | {span}
         state.stamp, state.spans, state.stale = stamp, sorted(spans, key=lambda span: span.first), set()
         return await self._segments.end(wall, stamp, epoch)
+
+
+async def keep(store: Store, wall: Wall, dimensions: int) -> None:
+    """Write the index of a wall, if there are many changes since it was last written, or none was.
+
+    Nothing is written where the store keeps no indexes, or where the wall is purged meanwhile.
+    """
+    if (segments := store.segments) is None or not dimensions:
+        return
+    keeper = Keeper(segments, dimensions)
+    index, more = await keeper.restored(wall), True
+    while more:
+        changed = await store.entries(wall, index.generation, index.epoch)
+        if index.generation not in (None, changed.generation):
+            return
+        await asyncio.to_thread(index.update, changed)
+        more = changed.more
+    keeper.keep(wall, index)
+    await keeper.close()
 
 
 def _jobs(rows: Rows, numbers: NDArray[np.int64], state: _State, changed: Collection[int]) -> list[_Job]:

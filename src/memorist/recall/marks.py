@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 
-from memorist.languages import Phrases, is_english, plain, role_of, said, tables_of
+from memorist.languages import Phrases, is_english, plain, role_of, tables_of
 from memorist.languages.calendar import DAY, bits_of
 from memorist.languages.phrases import phrases, recurring_in
 from memorist.languages.sentences import asks, length_of, sentences_of
@@ -50,18 +50,23 @@ _MOST_DAYS = 6
 def marks_of(record: Record, zone: tzinfo = UTC) -> frozenset[str]:
     """Return the marks of a record whose days are those of a zone, unless its time brings an offset of its own."""
     text, marks = record.text, set()
+    given, tables = plain(text), tables_of(text)
+
+    def says(what: Phrases) -> bool:
+        return any(each.says(what, given) for each in tables)
+
     if not is_english(text):
         marks.add(FOREIGN)
     if role_of(speaker_of(record)) in (None, "user"):
         marks.update(LIFE[name] for name in told_in(text))
-        if said("standing", text):
+        if says("standing"):
             marks.add(STANDING)
     days = dict.fromkeys(_days(text[:_READ], read_in(record.at, zone)))
     marks.update(f"{_POINTS_AT}{day}" for day in list(days)[:_MOST_DAYS])
     marks.update(_RECURS[weekday] for weekday in recurring_in(text[:_READ]))
     if record.kind is Kind.MESSAGE:
         signs: Mapping[str, Phrases] = {TELLS: "first_person", TIMED: "timed", CORRECTS: "corrects"}
-        marks.update(mark for mark, sign in signs.items() if said(sign, text))
+        marks.update(mark for mark, sign in signs.items() if says(sign))
         if _only_asks(text):
             marks.add(ASKS)
     return frozenset(marks)

@@ -20,6 +20,12 @@ _T = TypeVar("_T")
 _PART = re.compile(r"\..+\.[0-9a-f]{32}\.backup-part")
 _ORPHANS = "SELECT count(*) FROM indexed LEFT JOIN records USING (wall, number) WHERE id IS NULL"
 
+_COUNTS = "SELECT wall, kind, current, records FROM counts WHERE records <> 0"
+_COUNTED = (
+    "SELECT wall, kind, superseded_at IS NULL, count(*) FROM records JOIN walls ON walls.id = wall GROUP BY 1, 2, 3"
+)
+_MISCOUNTED = f"SELECT EXISTS ({_COUNTS} EXCEPT {_COUNTED}) OR EXISTS ({_COUNTED} EXCEPT {_COUNTS})"
+
 
 def copy_to(connection: apsw.Connection, target: Path, key: Key | None = None) -> None:
     """Copy the database to a new file of the same key, which appears only when it is complete and checked.
@@ -77,6 +83,8 @@ def damage(connection: apsw.Connection) -> list[str]:
         found.append(f"{orphans:,} entries of the index belong to no record")
     if odd := connection.execute(_ODD_VECTORS).get:
         found.append(f"{odd:,} vectors are not as long as the embedder's; run: memorist reindex")
+    if connection.execute(_MISCOUNTED).get:
+        found.append("the counts of records are wrong")
     return found
 
 

@@ -46,7 +46,9 @@ def withdraw(connection: apsw.Connection, wall: Wall, moment: datetime, dropped:
     connection.execute("INSERT OR IGNORE INTO purges VALUES (?)", (NOWHERE if wall_id is None else wall_id,))
     if wall_id is None:
         return Counter()
-    counted = query_all(connection, "SELECT kind, count(*) FROM records WHERE wall = ? GROUP BY kind", (wall_id,))
+    count = "SELECT kind, sum(records) AS records FROM counts WHERE wall = ? GROUP BY kind HAVING sum(records) > 0"
+    counted = query_all(connection, count, (wall_id,))
+    connection.execute("DELETE FROM counts WHERE wall = ?", (wall_id,))
     connection.execute("DELETE FROM walls WHERE id = ?", (wall_id,))
     for (id,) in query_all(connection, "SELECT DISTINCT id FROM quotes WHERE wall = ?", (wall_id,)):
         drop_quoting(connection, wall_id, id, moment, dropped)
@@ -78,6 +80,8 @@ _REST = (
     f"DELETE FROM staged WHERE number IN (SELECT number FROM staged WHERE wall = ? LIMIT {BATCH_ROWS})",
     "DELETE FROM segments WHERE id = (SELECT id FROM segments WHERE wall = ? LIMIT 1)",  # one has some megabytes
     "DELETE FROM kept_indexes WHERE wall = ?",
+    "DELETE FROM derivations WHERE (source, wall, derived) IN"
+    f" (SELECT source, wall, derived FROM derivations WHERE wall = ? LIMIT {BATCH_ROWS})",
     *(
         "DELETE FROM quotes WHERE (wall, id, by_wall, by) IN"
         f" (SELECT wall, id, by_wall, by FROM quotes WHERE {column} = ? LIMIT {BATCH_ROWS})"

@@ -48,8 +48,9 @@ def unembedded(connection: apsw.Connection, limit: int) -> list[tuple[int, int, 
     columns = ", ".join(f"r.{name}" for name in NAMES)
     rows = query_all(
         connection,
-        f"SELECT r.number, r.version, tenant, user, {columns} FROM indexed AS i JOIN records AS r"
-        " ON r.wall = i.wall AND r.number = i.number JOIN walls AS w ON w.id = i.wall WHERE i.vector IS NULL LIMIT ?",
+        f"SELECT r.number, r.version, tenant, user, {columns} FROM indexed AS i INDEXED BY indexed_later"
+        " CROSS JOIN records AS r ON r.wall = i.wall AND r.number = i.number CROSS JOIN walls AS w ON w.id = i.wall"
+        " WHERE i.vector IS NULL LIMIT ?",
         (limit,),
     )
     return [(row[0], row[1], record_of(row[4:], Wall(row[2], row[3] or None))) for row in rows]

@@ -226,6 +226,61 @@ def _purge_in_steps(connection: apsw.Connection) -> None:
     connection.execute("CREATE TABLE purges (wall INTEGER PRIMARY KEY)")
 
 
+def _count_records(connection: apsw.Connection) -> None:
+    """Keep by hand how many records there are, and what was derived from which: to count and to find them read all.
+
+    And tell the planner how large tables are. It gathers no statistics here, since its samples are copies of texts.
+    """
+    connection.execute(
+        """
+        CREATE TABLE counts (
+            wall INTEGER NOT NULL, kind TEXT NOT NULL, current INTEGER NOT NULL, records INTEGER NOT NULL,
+            PRIMARY KEY (wall, kind, current)
+        ) WITHOUT ROWID;
+        INSERT INTO counts SELECT wall, kind, superseded_at IS NULL, count(*) FROM records GROUP BY 1, 2, 3;
+
+        CREATE TABLE derivations (
+            source TEXT NOT NULL, wall INTEGER NOT NULL, derived TEXT NOT NULL, PRIMARY KEY (source, wall, derived)
+        ) WITHOUT ROWID;
+        CREATE INDEX derivations_by_derived ON derivations (wall, derived);
+        INSERT OR IGNORE INTO derivations SELECT source.value, wall, records.id
+            FROM records JOIN json_each(derived_from) AS source
+            WHERE derived_from IS NOT NULL AND source.value IS NOT NULL;
+
+        CREATE INDEX indexed_later ON indexed (wall, number) WHERE vector IS NULL;
+        ANALYZE sqlite_schema;
+        DELETE FROM sqlite_stat1;
+        """
+    )
+    rows = [(table, index, stat) for (table, index), stat in _STATISTICS.items()]
+    connection.executemany("INSERT INTO sqlite_stat1 VALUES (?, ?, ?)", rows)
+    connection.execute("ANALYZE sqlite_schema")  # reads them
+
+
+_STATISTICS = {
+    ("walls", "sqlite_autoindex_walls_1"): "10000 1000 1",
+    ("records", "records"): "1000000 100000 1",
+    ("records", "records_by_id"): "1000000 100000 1",
+    ("records", "records_by_key"): "100000 10000 5000 1",
+    ("records", "records_by_time"): "1000000 100000 2 1 1",
+    ("records", "records_by_kind"): "1000000 100000 50000 2 1 1",
+    ("records", "records_by_session"): "1000000 100000 100 2 1 1",
+    ("records", "records_by_epoch"): "1000000 100000 1",
+    ("records", "records_by_expiry"): "1000 1",
+    ("records", "records_derived"): "10000 10000",
+    ("indexed", "indexed"): "1000000 100000 1",
+    ("indexed", "indexed_later"): "1000 1000 1",
+    ("changes", "changes_by_record"): "2000000 200000 2 1",
+    ("changes", "changes_gone"): "100000 10000 1",
+    ("segments", "segments_by_wall"): "1000 25 1 1",
+    ("quotes", "quotes"): "100000 10000 10 2 1",
+    ("quotes", "quotes_by"): "100000 10000 10",
+    ("derivations", "derivations"): "10000 10 2 1",
+    ("derivations", "derivations_by_derived"): "10000 5000 2",
+}
+"""The rows of each index, and how many of them are alike in its first columns: a million records in large walls."""
+
+
 _TRACES = "memorist:traces:"
 
 
@@ -274,7 +329,7 @@ _STATE = (
 )
 MIGRATIONS: Sequence[Migration] = (
     _create, _part_marks, _name_walls, _keep_indexes, _note_origins, _log_audit, _note_quotes, _drop_left_over,
-    _part_state, _note_offsets, _purge_in_steps,
+    _part_state, _note_offsets, _purge_in_steps, _count_records,
 )  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 

@@ -19,7 +19,7 @@ from memorist.stores.sqlite.rows import query_all
 from memorist.stores.sqlite.writes import find_wall
 from memorist.system.handles import open_file
 
-_TABLES = ("walls", "records", "changes", "indexed", "staged", "quotes", "meta", "audit")
+_TABLES = ("walls", "records", "changes", "indexed", "staged", "quotes", "derivations", "meta", "audit")
 
 
 def search(

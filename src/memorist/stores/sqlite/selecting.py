@@ -1,18 +1,23 @@
 """Reads of records: pages and counts within reach, and rows of one wall by their ids or numbers."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from heapq import merge
 from itertools import islice
 from typing import Any
 
 import apsw
 
-from memorist.records.record import Order, Record
+from memorist.records.filters import Filter
+from memorist.records.record import Kind, Order, Record
 from memorist.records.scope import Reach, Wall
+from memorist.records.times import to_micros
 from memorist.stores.base import Cursor
 from memorist.stores.rows import COLUMNS, name_of, record_of
 from memorist.stores.sql import Sql, alive
-from memorist.stores.sqlite.writes import find_wall
+from memorist.stores.sqlite.conditions import sql_of
+from memorist.stores.sqlite.rows import query_all
+from memorist.stores.sqlite.writes import EXPIRING, find_wall
 
 ALIVE = alive("?")
 _VARIABLES = 30_000
@@ -52,13 +57,56 @@ def page(
     return [record_of(row[4:], walls[row[3]]) for row in islice(rows, limit)]
 
 
-def count(connection: apsw.Connection, reach: Reach, passing: Sql) -> int:
-    """Return how many records pass."""
-    condition, bindings = passing
+def count(connection: apsw.Connection, reach: Reach, filter: Filter, now: datetime) -> int:
+    """Return how many records pass at a time."""
+    walls = _behind(_walls(connection, reach), reach)
+    if filter == Filter(kinds=filter.kinds, superseded=filter.superseded, expired=filter.expired):
+        return sum(_counted(connection, behind, values, filter, now) for behind, values in walls)
+    condition, bindings = sql_of(filter, now)
     return sum(
         connection.execute(f"SELECT count(*) FROM records WHERE {behind} AND {condition}", (*values, *bindings)).get
-        for behind, values in _behind(_walls(connection, reach), reach)
+        for behind, values in walls
     )
+
+
+def _counted(connection: apsw.Connection, behind: str, values: tuple[Any, ...], filter: Filter, now: datetime) -> int:
+    """Return how many records are of some kinds: those that are counted, without those that have expired since."""
+    kinds = [str(kind) for kind in Kind if filter.kinds is None or kind in filter.kinds]
+    if not kinds:
+        return 0
+    named = f"kind IN ({','.join('?' * len(kinds))})"
+    counts = f"SELECT ifnull(sum(records), 0) FROM counts WHERE {behind} AND {named}"
+    expired = f"SELECT count(*) FROM {EXPIRING} WHERE {behind} AND {named} AND expires_at <= ?"
+    if not filter.superseded:
+        counts += " AND current = 1"
+        expired += " AND superseded_at IS NULL"
+    held: int = connection.execute(counts, (*values, *kinds)).get
+    gone: int = connection.execute(expired, (*values, *kinds, to_micros(filter.expired_by(now)))).get
+    return held - gone
+
+
+def users(connection: apsw.Connection, tenant: str, now: datetime) -> dict[str | None, int]:
+    """Return the number of memories of each user of a tenant, without state."""
+    told = f"kind <> '{Kind.STATE}'"
+    held = query_all(
+        connection,
+        f"SELECT user, sum(records), ifnull(sum(records) FILTER (WHERE current = 1 AND {told}), 0)"
+        " FROM walls JOIN counts ON wall = walls.id WHERE tenant = ? GROUP BY user ORDER BY user",
+        (tenant,),
+    )
+    expired = query_all(
+        connection,
+        f"SELECT user, count(*), count(*) FILTER (WHERE superseded_at IS NULL AND {told})"
+        f" FROM {EXPIRING} JOIN walls ON walls.id = wall WHERE expires_at <= ? AND tenant = ? GROUP BY user",
+        (to_micros(now), tenant),
+    )
+    gone = {user: (of_all, of_told) for user, of_all, of_told in expired}
+    found: dict[str | None, int] = {}
+    for user, of_all, of_told in held:
+        all_gone, told_gone = gone.get(user, (0, 0))
+        if of_all > all_gone:
+            found[user or None] = of_told - told_gone
+    return found
 
 
 def _walls(connection: apsw.Connection, reach: Reach) -> dict[int, Wall]:

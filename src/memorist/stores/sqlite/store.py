@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from memorist.audit.log import Act, Counts
 from memorist.errors import ClosedError, StoreError, StoreUnavailableError
 from memorist.records.filters import Filter
-from memorist.records.record import Action, Change, Kind, Record
+from memorist.records.record import Action, Change, Record
 from memorist.records.scope import Reach, Wall
 from memorist.records.times import Clock, now, to_micros
 from memorist.stores import rules
@@ -215,25 +215,18 @@ class SQLiteStore(Store):
         )
 
     async def count(self, reach: Reach, filter: Filter) -> int:
-        passing = sql_of(filter, self._clock())
-        return await self._read(lambda connection: selecting.count(connection, reach, passing))
+        now = self._clock()
+        return await self._read(lambda connection: selecting.count(connection, reach, filter, now), brief=True)
 
     async def users(self, tenant: str) -> dict[str | None, int]:
-        def work(connection: apsw.Connection) -> dict[str | None, int]:
-            rows = connection.execute(
-                f"SELECT user, count(*) FILTER (WHERE superseded_at IS NULL AND kind <> '{Kind.STATE}')"
-                " FROM walls JOIN records ON wall = walls.id"
-                f" WHERE tenant = ? AND {ALIVE} GROUP BY user ORDER BY user",
-                (tenant, to_micros(self._clock())),
-            )
-            return {user or None: count for user, count in rows}
-
-        return await self._read(work)
+        now = self._clock()
+        return await self._read(lambda connection: selecting.users(connection, tenant, now))
 
     async def tenants(self) -> list[str]:
         def work(connection: apsw.Connection) -> list[str]:
             rows = connection.execute(
-                f"SELECT DISTINCT tenant FROM walls JOIN records ON wall = walls.id WHERE {ALIVE} ORDER BY tenant",
+                "SELECT DISTINCT tenant FROM walls WHERE EXISTS"
+                f" (SELECT 1 FROM records WHERE wall = walls.id AND {ALIVE}) ORDER BY tenant",
                 (to_micros(self._clock()),),
             )
             return [tenant for (tenant,) in rows]
@@ -310,7 +303,7 @@ class SQLiteStore(Store):
         return await self._read(work)
 
     async def sweep(self, now: datetime, tenant: str | None = None, *, act: Act | None = None) -> int:
-        due = f"SELECT EXISTS (SELECT 1 FROM records WHERE {writes.EXPIRED})"
+        due = f"SELECT EXISTS (SELECT 1 FROM {writes.EXPIRING} WHERE {writes.EXPIRED})"
         values = (to_micros(now), tenant)
         if not await self._read(lambda connection: connection.execute(due, values).get, brief=True):
             return 0

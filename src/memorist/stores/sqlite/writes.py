@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from memorist.records.filters import Filter
-from memorist.records.record import Action
+from memorist.records.record import Action, Record
 from memorist.records.scope import Wall
 from memorist.records.times import to_micros
 from memorist.stores import rules
@@ -22,6 +22,7 @@ from memorist.stores.sqlite.rows import query_all, query_one
 _ALL = f"wall, number, {COLUMNS}, at, epoch"
 _MARKS = ",".join("?" * (len(NAMES) + 4))
 _ASSIGN = ", ".join(f"{name} = ?" for name in NAMES)
+_KIND, _SUPERSEDED_AT, _SOURCES = map(NAMES.index, ("kind", "superseded_at", "derived_from"))
 _NEXT = "(SELECT ifnull(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'changes')"
 _CHANGED = (  # INSERT ... SELECT would open a savepoint, at which FTS5 writes what it holds to its tables
     "INSERT INTO changes (epoch, wall, number, id, action, at, source, before)"
@@ -74,6 +75,10 @@ def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: da
          source, before),
     )  # fmt: skip
     epoch = connection.last_insert_rowid()
+    if old is not None and found is not None:
+        _tally(connection, wall_id, found[1][_KIND], found[1][_SUPERSEDED_AT] is None, -1)
+    _tally(connection, wall_id, str(record.kind), record.current, 1)
+    _note_sources(connection, wall_id, record, None if found is None else found[1][_SOURCES])
     if old is None:
         number = epoch
         row = (wall_id, number, *values_of(record), to_micros(record.at), epoch)
@@ -89,6 +94,23 @@ def put(connection: apsw.Connection, wall_id: int | None, write: Put, moment: da
             index(connection, wall_id, number, write.terms, write.vector, write.marks)
     if write.quotes:
         _note_quotes(connection, wall_id, number, write, moment)
+
+
+def _tally(connection: apsw.Connection, wall_id: int | None, kind: str, current: bool, by: int) -> None:
+    """Count records up or down."""
+    connection.execute(
+        "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET records = records + excluded.records",
+        (wall_id, kind, int(current), by),
+    )
+
+
+def _note_sources(connection: apsw.Connection, wall_id: int | None, record: Record, before: str | None) -> None:
+    """Note what a record is derived from, in the place of what the record before it was derived from."""
+    if before is not None:
+        connection.execute("DELETE FROM derivations WHERE wall = ? AND derived = ?", (wall_id, record.id))
+    if sources := record.origin.derived_from:
+        rows = ((source, wall_id, record.id) for source in sources)
+        connection.executemany("INSERT OR IGNORE INTO derivations VALUES (?, ?, ?)", rows)
 
 
 def check_alone(connection: apsw.Connection, wall_id: int | None, writes: Sequence[Write], moment: datetime) -> None:
@@ -145,9 +167,15 @@ def remove(
 
 def _remove(connection: apsw.Connection, wall_id: int | None, number: int, write: Remove, dropped: Dropped) -> bool:
     """Remove a record and those that quote it; return False if it was already removed with a record that it quotes."""
-    connection.execute("DELETE FROM records WHERE wall = ? AND number = ?", (wall_id, number))
-    if not connection.changes():
+    query = "SELECT kind, superseded_at IS NULL, derived_from FROM records WHERE wall = ? AND number = ?"
+    found = query_one(connection, query, (wall_id, number))
+    if found is None:
         return False
+    kind, current, sources = found
+    connection.execute("DELETE FROM records WHERE wall = ? AND number = ?", (wall_id, number))
+    _tally(connection, wall_id, kind, current, -1)
+    if sources is not None:
+        connection.execute("DELETE FROM derivations WHERE wall = ? AND derived = ?", (wall_id, write.id))
     unindex(connection, wall_id, number)
     connection.execute("UPDATE segments SET data = NULL WHERE wall = ? AND ? BETWEEN first AND last", (wall_id, number))
     connection.execute("UPDATE changes SET before = NULL WHERE wall = ? AND id = ?", (wall_id, write.id))
@@ -179,6 +207,8 @@ def remove_passing(
     return removed
 
 
+EXPIRING = "records INDEXED BY records_by_expiry"
+"""The records that expire at some time."""
 EXPIRED = "expires_at <= ?1 AND wall IN (SELECT id FROM walls WHERE ?2 IS NULL OR tenant = ?2)"
 """The condition of records that have expired by a time, of a tenant or (None) of all; what a purge left is its own."""
 
@@ -187,7 +217,7 @@ def remove_expired(
     connection: apsw.Connection, moment: datetime, tenant: str | None, dropped: Dropped
 ) -> Mapping[int | None, Counter[str]]:
     """Remove every expired record, of one tenant or all; return how many of each kind, by the number of the wall."""
-    query = f"SELECT wall, number, id, kind FROM records WHERE {EXPIRED}"
+    query = f"SELECT wall, number, id, kind FROM {EXPIRING} WHERE {EXPIRED}"
     removed: dict[int | None, Counter[str]] = {}
     for wall_id, number, id, kind in query_all(connection, query, (to_micros(moment), tenant)):
         if _remove(connection, wall_id, number, Remove(id, Action.EXPIRED, moment), dropped):
