@@ -31,6 +31,7 @@ _BATCH, _BATCH_LENGTH = 500, 4 * 1024 * 1024
 _BOM = "\ufeff"
 _BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 """What some readers take for the end of a line, though JSON leaves it as it is."""
+_encode = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder each time
 Lines: TypeAlias = Iterable[str | bytes] | AsyncIterator[str | bytes]
 _NAMES: Mapping[type, str] = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
 _Item = TypeVar("_Item")
@@ -61,7 +62,8 @@ def header() -> str:
 
 def line_of(record: Record) -> str:
     """Return a record as one line, without its end."""
-    return json.dumps(record.to_dict(), ensure_ascii=False).translate(_BREAKS)
+    line = _encode(record.to_dict())
+    return line if line.isascii() else line.translate(_BREAKS)
 
 
 async def read_lines(lines: Lines, report: LoadReport) -> AsyncIterator[list[tuple[int, Record]]]:

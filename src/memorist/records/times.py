@@ -165,8 +165,9 @@ def from_micros(micros: int) -> datetime:
 
 def iso(moment: datetime) -> str:
     """Return ISO 8601 in UTC with six decimals, so that texts sort as the times do; a naive time is UTC already."""
-    there = parse_time(moment).astimezone(UTC)
-    return there.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if moment.tzinfo is not UTC:
+        moment = parse_time(moment).astimezone(UTC)
+    return f"{moment.isoformat(timespec='microseconds')[:-6]}Z"
 
 
 def told(moment: datetime) -> str:
