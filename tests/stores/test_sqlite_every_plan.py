@@ -33,7 +33,8 @@ REASONS = {
 _STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b", re.IGNORECASE)
 _READS_ALL = re.compile(
     r"SCAN (?!CONSTANT|sqlite_sequence|walls$|\w+ (?:EXISTS )?VIRTUAL|\(subquery|\w+ USING INDEX indexed_later)"
-    r"|SEARCH (?:records|indexed|changes|r|i) USING (?:PRIMARY KEY|INDEX records_by_epoch|INDEX changes_by_record) \(wall=\?\)"
+    r"|SEARCH (?:records|indexed|changes|r|i) USING"
+    r" (?:PRIMARY KEY|INDEX records_by_epoch|INDEX changes_by_record) \(wall=\?\)"
 )
 
 
