@@ -46,7 +46,7 @@ async def read_anew(path: Path) -> int:
             read += len(found.entries)
             return found
 
-        store.entries = counted  # type: ignore[method-assign]
+        store.entries = counted  # type: ignore[method-assign, assignment]
         [hit] = await memory.recall("tea 7", limit=1)
         assert hit.record.content == "tea 7"
         return read

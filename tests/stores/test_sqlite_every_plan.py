@@ -129,9 +129,9 @@ async def test_a_statement_that_reads_all_of_a_wall_has_a_reason(memory: Memory,
     await alice.topics.set("k", "v")
     await alice.lookup("k")
     for narrowed in ({}, {"where": {"n": 3}}, {"session": "s"}, {"from_source": "x"}):
-        await alice.recall("tea", **narrowed)  # type: ignore[arg-type]
-        await alice.count(**narrowed)  # type: ignore[arg-type]
-        await alice.browse(**narrowed)  # type: ignore[arg-type]
+        await alice.recall("tea", **narrowed)
+        await alice.count(**narrowed)
+        await alice.browse(**narrowed)
     await alice.context("tea")
     await alice.changes()
     await alice.why(records[0].id)

@@ -235,7 +235,7 @@ async def purge_until_killed(path: str, user: str, step: str, where: str) -> Non
         write(connections, work, alone=alone)
         os._exit(0)
 
-    Connections.write_now = counted  # type: ignore[method-assign]
+    Connections.write_now = counted  # type: ignore[method-assign, assignment]
     async with open_memory(path) as memory:
         say("purging")
         await memory.purge(user=user)
