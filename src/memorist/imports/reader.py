@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
-from memorist.errors import InvalidInputError
+from memorist.errors import InvalidInputError, shown
 from memorist.imports.decoding import checked_encoding
 from memorist.records.origins import NOBODY, Author
 from memorist.records.record import Kind
@@ -20,6 +20,9 @@ EVERYONE = "*"
 """The `owner` that takes the records of all users of a source."""
 
 __all__ = ["EVERYONE", "Bad", "ColumnsError", "Item", "Left", "Options", "OwnerError", "Reader"]
+
+_TEXTS = ("conversation", "id", "speaker", "role", "cue", "key", "agent", "session", "user")
+_OBJECTS = ("metadata", "payload")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,10 @@ class Item:
         payload: the fields of the record's kind.
         verified: whether someone has checked it.
         rating: feedback from -1 (bad) to 1 (good).
+
+    Raises:
+        InvalidInputError: a field that is a text is something else, or one that is an object is none. A file may hold
+            anything anywhere, and what follows counts and compares these fields.
     """
 
     content: str
@@ -79,6 +86,18 @@ class Item:
     payload: Mapping[str, Any] = field(default_factory=dict)
     verified: bool = False
     rating: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.content, str):
+            raise InvalidInputError(f"the content must be a text, not {shown(self.content)}")
+        for name in _TEXTS:
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise InvalidInputError(f"the {name} must be a text, not {shown(value)}")
+        for name in _OBJECTS:
+            value = getattr(self, name)
+            if not isinstance(value, Mapping):
+                raise InvalidInputError(f"the {name} must be an object, not {shown(value)}")
 
 
 @dataclass(frozen=True, slots=True)

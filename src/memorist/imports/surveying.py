@@ -302,7 +302,7 @@ def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, I
             if len(found.known) == 1:
                 raise
             yield reader, part, Bad("", str(error))
-        except FormatError as error:
+        except InvalidInputError as error:
             yield reader, part, Bad("", str(error))
         except MALFORMED as error:  # a form that the reader does not know
             yield reader, part, Bad("", f"the rest is not of the form expected: {type(error).__name__}: {error}")
