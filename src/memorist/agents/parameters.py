@@ -30,6 +30,8 @@ def types_of(function: Callable[..., Any]) -> dict[str, Any]:
     Raises:
         InvalidInputError: it is not a function, or the name of a type cannot be resolved.
     """
+    if not hasattr(function, "__name__"):  # a `functools.partial`, whose types only some versions of Python can read
+        raise InvalidInputError(f"the types of {function!r} cannot be read: it is not a function")
     try:
         return get_type_hints(function)
     except (NameError, TypeError) as error:

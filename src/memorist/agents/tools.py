@@ -11,6 +11,7 @@ from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import as_declared, check_value, schema_of, types_of
 from memorist.errors import InvalidInputError, WaitingError
 from memorist.operations.arguments import unknown_arguments
+from memorist.system.docstrings import docstring_of
 
 ToolFunction: TypeAlias = Callable[..., Any] | Callable[..., Awaitable[Any]]
 
@@ -82,7 +83,7 @@ class ToolSchema:
         """
         types = types_of(function)
         called = name or function.__name__
-        summary, texts = read_docstring(inspect.getdoc(function) or "")
+        summary, texts = read_docstring(docstring_of(function))
         texts |= arguments or {}
         properties: dict[str, Any] = {}
         required: list[str] = []

@@ -10,6 +10,7 @@ from memorist.cli.declaring import Option, parameters
 from memorist.cli.running import EXIT_INTERRUPTED, Options, foreseen
 from memorist.cli.table import Commands
 from memorist.records.scope import DEFAULT_TENANT
+from memorist.system.docstrings import docstring_of
 
 
 class Root(click.Group):
@@ -104,7 +105,7 @@ app = Root(
     name="memorist",
     callback=click.pass_context(options),
     params=parameters(options),
-    help=options.__doc__,
+    help=docstring_of(options),
     epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some lines of a file were bad, 130 interrupted.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

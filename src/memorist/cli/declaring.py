@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, Unpack, get_args, get_origin
 import click
 
 from memorist.cli.running import foreseen, run
+from memorist.system.docstrings import docstring_of
 from memorist.system.hints import read_hint
 
 Function: TypeAlias = Callable[..., None] | Callable[..., Awaitable[None]]
@@ -123,7 +124,7 @@ class Command(click.Command):
 
     def __init__(self, function: Function, **settings: Any) -> None:
         name = function.__name__.rstrip("_").replace("_", "-")
-        super().__init__(name, callback=_callback(function), help=function.__doc__, **settings)
+        super().__init__(name, callback=_callback(function), help=docstring_of(function), **settings)
         self._function = function
         del self.params  # Click's own attribute; it is empty
 
@@ -161,7 +162,7 @@ class Group(click.Group):
 
 def group(function: Callable[[], None]) -> Group:
     """Make a group of commands; the function's docstring is the help."""
-    return Group(function.__name__, help=function.__doc__, no_args_is_help=True)
+    return Group(function.__name__, help=docstring_of(function), no_args_is_help=True)
 
 
 def parameters(function: Function) -> list[click.Parameter]:

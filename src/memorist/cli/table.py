@@ -59,15 +59,18 @@ class Commands(Mapping[str, click.Command]):
         return len(_MODULE_OF)
 
     def help_of(self, name: str) -> str:
-        """Return the help of a command: its docstring, read from the compiled module without running the module. ""
-        under -OO.
+        """Return the help of a command: its docstring, read from the compiled module without running the module.
 
         Raises:
             KeyError: there is no such command.
         """
         spec = find_spec(_MODULE_OF[name])
         assert spec is not None
-        code = cast("InspectLoader", spec.loader).get_code(spec.name)
+        loader = cast("InspectLoader", spec.loader)
+        code = loader.get_code(spec.name)
+        if sys.flags.optimize > 1:  # without docstrings
+            source = loader.get_source(spec.name) or ""
+            code = compile(source, spec.origin or "", "exec", dont_inherit=True, optimize=0)
         assert code is not None
         found = (each for each in code.co_consts if isinstance(each, CodeType) and each.co_name.rstrip("_") == name)
-        return "" if sys.flags.optimize > 1 else inspect.cleandoc(next(found).co_consts[0])
+        return inspect.cleandoc(next(found).co_consts[0])

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import Flag
 from functools import reduce
-from inspect import getdoc
 from operator import or_
 from typing import Any, Literal, get_args, get_origin
 
@@ -21,6 +20,7 @@ from memorist.records.codec import Plain, is_inline
 from memorist.records.origins import Origin
 from memorist.records.record import Record
 from memorist.records.retention import Rule
+from memorist.system.docstrings import docstring_of
 from memorist.system.hints import fields_of, once, read_hint
 
 
@@ -111,7 +111,7 @@ def _answer(name: str, about: str | None, **hints: Any) -> type[BaseModel]:
 
 def first_paragraph(described: Any) -> str:
     """Return the first paragraph of a docstring, in JSON's words."""
-    paragraph = (getdoc(described) or "").partition("\n\n")[0]
+    paragraph = docstring_of(described).partition("\n\n")[0]
     return " ".join(re.sub(r"\bNone\b", "null", paragraph).split())
 
 

@@ -1,6 +1,5 @@
 """The OpenAPI schemas of bodies and queries, made from the requests' types."""
 
-import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Union, get_args
@@ -15,6 +14,7 @@ from memorist.records.origins import Author, AuthorLike
 from memorist.records.record import Draft, Kind, Sources
 from memorist.records.retention import Rule
 from memorist.records.times import TimeLike
+from memorist.system.docstrings import docstring_of
 from memorist.system.hints import fields_of, read_hint
 from memorist.verbs import Verbs
 
@@ -88,7 +88,7 @@ def _texts_of(kind: type[requests.Request[Any]]) -> dict[str, str]:
 def _texts(*described: Any) -> dict[str, str]:
     texts = dict[str, str]()
     for each in described:
-        texts |= read_docstring(inspect.getdoc(each) or "")[1]
+        texts |= read_docstring(docstring_of(each))[1]
     return texts
 
 

@@ -1,0 +1,57 @@
+"""What people and models read of commands and tools is the same where Python drops docstrings (-OO)."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = '''
+"""A user's own program."""
+
+import asyncio, json
+import click
+from memorist.agents import Toolbox
+from memorist.cli.app import app
+from memorist.memory import Memory
+from memorist.serve.mcp.tools import TOOLS, MemoryTools
+from memorist.testing import HashEmbedder
+
+def look_up(name: str) -> str:
+    """Look somebody up.
+
+    Args:
+        name: who.
+    """
+    return name
+
+async def told():
+    async with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
+        tools = Toolbox([look_up, *(getattr(MemoryTools(memory), name) for name in TOOLS)])
+        return {"tools": [each.openai for each in tools.schemas]}
+
+root = click.Context(app, info_name="memorist")
+texts = {"": app.get_help(root)}
+for name in app.list_commands(root):
+    texts[name] = app.commands[name].get_help(click.Context(app.commands[name], root, info_name=name))
+print(json.dumps({"help": texts, **asyncio.run(told())}))
+'''
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    program = tmp_path_factory.mktemp("program") / "program.py"
+    program.write_text(PROGRAM)
+    running = {
+        option: subprocess.Popen([sys.executable, option, program], stdout=subprocess.PIPE, text=True)
+        for option in ("-B", "-OO")
+    }
+    return {option: json.loads(process.communicate(timeout=120)[0]) for option, process in running.items()}
+
+
+@pytest.mark.parametrize("part", ["help", "tools"])
+def test_texts_are_the_same_without_docstrings(texts: dict[str, Any], part: str) -> None:
+    assert texts["-OO"][part] == texts["-B"][part]
