@@ -38,6 +38,7 @@ if MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > 4 * 2**30:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--doors", type=int, default=50, help="How many plays of calls go through each door.")
     parser.addoption("--soak", type=int, default=4, help="How many processes that write and purge are killed.")
+    parser.addoption("--weekly", action="store_true", help="Also run what is marked so.")
     parser.addoption("--failovers", type=int, default=1, help="How many primaries of PostgreSQL are killed.")
 
 
@@ -50,11 +51,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path == ADAPTERS and "not slow" in config.option.markexpr else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark as slow what asks the same again elsewhere: at a server, or through other systems' interfaces.
 
-    On Windows, skip what needs the things of POSIX.
+    On Windows, skip what needs the things of POSIX. Leave out what is run weekly, unless asked for it.
     """
+    if not config.getoption("--weekly"):
+        weekly = [item for item in items if item.get_closest_marker("weekly")]
+        config.hook.pytest_deselected(items=weekly)
+        items[:] = [item for item in items if item not in weekly]
     for item in items:
         if sys.platform == "win32" and item.get_closest_marker("posix"):
             item.add_marker(pytest.mark.skip(reason="Windows has no such thing"))

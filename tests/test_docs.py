@@ -47,6 +47,7 @@ FRAMEWORKS = {
     "langgraph": "langchain.agents",
     "llama_index": "llama_index.core",
     "openai_agents": "agents.memory",
+    "promptise": "langgraph",
     "pydantic_ai": "pydantic_ai",
     "strands": "strands",
 }
@@ -156,7 +157,7 @@ def run_console(block: Block, page: Path, folder: Path) -> None:
 def test_what_installs_and_tests_is_run_by_ci() -> None:
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     shown = [
-        command
+        command.rpartition(" && ")[2]  # what is installed before: `.ci/run` does so with uv, or from the wheel
         for page in PAGES
         for block in blocks(page)
         if block.language == "console"

@@ -7,8 +7,9 @@ turn, the source is searched for other ways to open a file, and a file is opened
 import ast
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -328,17 +329,30 @@ SAFE: Mapping[str, str] = {
 """Where a file is opened in another way, and why it cannot be an open store's."""
 
 
-def openers() -> Iterator[tuple[str, str]]:
-    """Yield each call in the source that may open a file, with the name of the source file."""
+NAMED = OPENERS | {name.rpartition(".")[2] for name in OF_FILES}
+
+
+def _last(called: ast.expr) -> str:
+    match called:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+@cache
+def openers() -> Sequence[tuple[str, str]]:
+    """Return each call in the source that may open a file, with the name of the source file; read once."""
+    found = []
     for file in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
-            if not isinstance(node, ast.Call):
+            if not isinstance(node, ast.Call) or _last(node.func) not in NAMED:
                 continue
             called = ast.unparse(node.func)
             owner, _, name = called.rpartition(".")
             other = not owner or (name == "open" and owner.split(".")[-1] in NOT_FILES)
             if called in OF_FILES or (name in OPENERS and not other):
-                yield file.relative_to(SOURCE).as_posix(), ast.unparse(node)
+                found.append((file.relative_to(SOURCE).as_posix(), ast.unparse(node)))
+    return found
 
 
 NOT_FILES = frozenset(

@@ -2,12 +2,16 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
+from importlib.util import find_spec
 
 import pytest
 
 from memorist.memory import Memory
 from memorist.twin import run
 
+SYSTEMS = {"llm_agents": "llm_agents_from_scratch", "mango": "mango", "mem0": "mem0", "promptise": "promptise"}
+"""The adapters' folders that are run where the system itself is installed, and what it is imported as."""
+collect_ignore = [folder for folder, system in SYSTEMS.items() if find_spec(system) is None]
 FRAMEWORKS = (
     "adk", "agent_framework", "claude", "crewai", "langgraph", "llama_index", "openai_agents", "pydantic_ai", "strands",
 )  # fmt: skip

@@ -42,7 +42,14 @@ async def lived_in(memory: Memory) -> list[str]:
     return [f"/trace?id={each.id}&q=homestays" for each in traces]
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1280, "light"),
+        pytest.param(1280, "dark", marks=pytest.mark.weekly),
+        pytest.param(390, "light", marks=pytest.mark.weekly),
+    ],
+)
 async def test_axe_finds_nothing(browser: Browser, tmp_path: Path, scheme: Any, width: int) -> None:
     axe = pytest.importorskip("axe_playwright_python.async_playwright", reason="axe-playwright-python is not installed")
     settings = Settings(keep_traces="7d", confirm=True)
