@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from memorist.cli import main
+from memorist.sync import Memory
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +36,7 @@ def test_help_loads_neither_the_store_nor_the_model(db: Path) -> None:
     code = """if True:
         import sys
         from memorist.cli import main
+from memorist.sync import Memory
         try:
             main()
         except SystemExit:
@@ -116,9 +118,11 @@ def wait_for_records(db: Path) -> None:
     ],
 )
 def test_who_sits_at_a_terminal_is_asked(db: Path, typed: bytes, code: int, said: bytes) -> None:
-    start("remember", "tea", "-u", "alice").communicate()
+    with Memory.open(db, user="alice", embedder="hash") as memory:
+        memory.remember("tea")
     assert answered(typed, said, "purge", "-u", "alice") == code
-    assert json.loads(start("count", "--json").communicate()[0]) == (code != 0)
+    with Memory.open(db, user="alice", embedder="hash") as memory:
+        assert memory.count() == (code != 0)
 
 
 @pytest.mark.posix
