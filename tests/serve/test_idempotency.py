@@ -156,6 +156,14 @@ async def test_a_key_has_a_length(http: Any, key: str) -> None:
     assert answer.status_code == 422
 
 
+async def test_what_is_stored_otherwise_than_it_was_sent_is_stored_once(http: Any, alice: Memory) -> None:
+    record = {"content": "Lives in Porto <private>by the river</private>", "happened_at": "2024-05-01 09:00"}
+    sent = {"json": {"records": [record]}, "headers": KEY, "params": {**ALICE, "zone": "Asia/Tokyo"}}
+    first, again = [await http.post("/v1/records", **sent) for _ in range(2)]
+    assert (first.is_success, again.json()) == (True, first.json())
+    assert await alice.count() == 1
+
+
 async def cut_off(everyone: Memory) -> None:
     """Make the last call look as if the server had been killed before it noted what came of it."""
     server = everyone.scoped(tenant=SERVER_TENANT)
@@ -168,6 +176,7 @@ async def cut_off(everyone: Memory) -> None:
     ("method", "path", "body"),
     [
         ("PATCH", "/v1/records/home", {"content": "Lives in Porto", "happened_at": "2024-05-01"}),
+        ("PATCH", "/v1/records/home", {"content": "Lives in Porto <private>by the river</private>"}),
         ("PUT", "/v1/records/home/rating", {"rating": 1}),
     ],
 )

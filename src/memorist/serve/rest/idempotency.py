@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeAlias
 
+from memorist.engine.cleaning import cleaned
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.operations.requests import Remember
@@ -185,13 +186,18 @@ async def _remembered(memory: Memory, named: Sequence[Draft], since: datetime | 
         record = begun[-1].record
         if record is None:
             raise ConflictError("what this Idempotency-Key stored has been forgotten since")
-        wanted = await aside(partial(draft.to_record, memory.scope, record.created_at, memory.door), draft)
+        wanted = await aside(partial(_stored, draft, memory, record.created_at), draft)
         if any(getattr(record, name) != getattr(wanted, name) for name in _COMPARED):
             if since is not None:
                 return None  # another has taken the id meanwhile: the verb raises
             raise KeyReusedError(_REUSED)
         first.append(record)
     return first or None
+
+
+def _stored(draft: Draft, memory: Memory, created_at: datetime) -> Record:
+    """Return a draft as the verb stores it."""
+    return cleaned(draft.to_record(memory.scope, created_at, memory.door, memory.zone), memory.secrets, warns=False)
 
 
 def _mark(memory: Memory, key: str) -> str:

@@ -1,15 +1,18 @@
 """Routes on records, and those that take a filter; the inbox; and the users of a tenant."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path, Request
 from fastapi.responses import JSONResponse
 
+from memorist.engine.cleaning import cleaned
 from memorist.errors import InvalidInputError
 from memorist.operations import requests
 from memorist.records.record import Action, Record
+from memorist.records.times import parse_time
 from memorist.serve.rest import models
 from memorist.serve.rest.access import Access, Reader, Writer
 from memorist.serve.rest.bodies import Body, answered, asked, asked_in_query, unquoted
@@ -86,6 +89,8 @@ async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
     """Change the fields given; the record as it was stays in its history."""
     request = await asked(requests.Revise, body, id=unquoted(id))
     fields = {name: value for name, value in request.changes().items() if name != "expires_at"}
+    if fields.get("happened_at") is not None:
+        fields["happened_at"] = parse_time(fields["happened_at"], access.memory.zone)
     return await _changed(access, request, Action.REVISED, fields, body)
 
 
@@ -129,7 +134,8 @@ async def _changed(
             after = each.record
             if after is None or each.action is not action or each.at < begun:
                 continue
-            if all(getattr(after, name) == value for name, value in fields.items()):
+            wanted = cleaned(replace(after, **fields), access.memory.secrets, warns=False)
+            if all(getattr(after, name) == getattr(wanted, name) for name in fields):
                 return {"version": after.version}
         return None
 
