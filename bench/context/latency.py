@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import memorist_backend
 import shared
 
 from memorist import Draft
@@ -25,9 +24,7 @@ _WARM = 20
 
 def _messages(data: Path) -> list[Draft]:
     rows = [each for name in ("locomo", "longmemeval_dev") for each in _rows(data / name / "corpus.jsonl")]
-    return [
-        memorist_backend.draft_of({**row, "session": f"{row['group']}/{row['session']}", "id": None}) for row in rows
-    ]
+    return [shared.draft_of({**row, "session": f"{row['group']}/{row['session']}", "id": None}) for row in rows]
 
 
 def _rows(file: Path) -> list[shared.Row]:

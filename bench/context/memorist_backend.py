@@ -13,14 +13,13 @@ sys.path.append(str(Path(__file__).parents[1] / "recall"))
 
 import shared
 
-from memorist import Draft, Kind
 from memorist.sync import Memory
 
 
 def build(rows: Sequence[shared.Row]) -> Memory:
     """Return a memory that holds the rows."""
     memory = Memory.open(":memory:", embedder=shared.EMBEDDER)
-    memory.remember([draft_of(row) for row in shared.said(rows)])
+    memory.remember([shared.draft_of(row) for row in shared.said(rows)])
     return memory
 
 
@@ -32,20 +31,3 @@ def context(index: Memory, question: str, tokens: int, meta: Mapping[str, Any] |
 
 def close(index: Memory) -> None:
     index.close()
-
-
-def draft_of(row: shared.Row) -> Draft:
-    """Return the record that a row is stored as."""
-    time = row["timestamp"] or None
-    if row.get("kind") == "fact":
-        return Draft(content=row["text"], id=row["id"], kind=Kind.FACT, session=row["session"], happened_at=time)
-    if time is None:
-        return Draft(content=row["text"], id=row["id"])
-    return Draft(
-        content=row["text"],
-        kind=Kind.MESSAGE,
-        id=row["id"],
-        session=row["session"],
-        payload={"speaker": row["speaker"]},
-        happened_at=time,
-    )

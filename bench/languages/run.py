@@ -20,8 +20,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "recall"))
 
-from memorist_backend import draft_of  # noqa: E402 - beside bench/recall
-from shared import CachedEmbedder, Row, said  # noqa: E402
+from shared import CachedEmbedder, Row, draft_of, said  # noqa: E402
 
 from memorist.embedders import OnnxEmbedder  # noqa: E402
 from memorist.sync import Memory  # noqa: E402

@@ -8,14 +8,13 @@ from typing import Any
 
 import shared
 
-from memorist import Draft, Kind
 from memorist.sync import Memory
 
 
 def build(rows: Sequence[shared.Row]) -> Memory:
     """Return a memory that holds the rows."""
     memory = Memory.open(":memory:", embedder=shared.EMBEDDER)
-    memory.remember([draft_of(row) for row in shared.said(rows)])
+    memory.remember([shared.draft_of(row) for row in shared.said(rows)])
     return memory
 
 
@@ -27,20 +26,3 @@ def search(index: Memory, query: str, k: int, meta: Any = None) -> list[tuple[st
 
 def close(index: Memory) -> None:
     index.close()
-
-
-def draft_of(row: shared.Row) -> Draft:
-    if row.get("kind") == "fact":
-        return Draft(
-            content=row["text"], id=row["id"], kind=Kind.FACT, session=row["session"], happened_at=row["timestamp"]
-        )
-    if not row["timestamp"]:
-        return Draft(content=row["text"], id=row["id"])
-    return Draft(
-        content=row["text"],
-        kind=Kind.MESSAGE,
-        id=row["id"],
-        session=row["session"],
-        payload={"speaker": row["speaker"]},
-        happened_at=row["timestamp"],
-    )

@@ -8,22 +8,30 @@ itself costs is measured apart, by run.py for one question and by latency.py fro
 
 import asyncio
 import hashlib
+import json
 import os
 import re
 import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from memorist import Draft, Kind
 from memorist.embedders import Embedder, EmbedderSpec, Role, Vectors, open_embedder
+from memorist.recall import artefact
+from memorist.recall.analysis import stop_words
+from memorist.recall.heads import labelled
 
 Row = Mapping[str, Any]
 
+UNKNOWN = [text for label, text in labelled() if label == "unknown"]
+"""What an assistant says that does not know."""
+_KEYWORD = re.compile(r"[\w'-]+")
 ROLES = frozenset({"user", "assistant", "tool", "training", "session"})
 """Speakers that are no people: nobody asks for them by name."""
 
@@ -38,6 +46,52 @@ def text_of(row: Row) -> str:
 def said(rows: Sequence[Row]) -> list[Row]:
     """Return the rows that say something; what is blank, no back end can find."""
     return [row for row in rows if row["text"].strip()]
+
+
+def draft_of(row: Row) -> Draft:
+    """Return the record that a row is stored as: a fact, a message where there is a time, else a note."""
+    if row.get("kind") == "fact":
+        kind, payload = Kind.FACT, {}
+    elif not row["timestamp"]:
+        return Draft(content=row["text"], id=row["id"])
+    elif "role" in row:
+        kind, payload = Kind.MESSAGE, {"role": row["role"]}
+        if row["speaker"] != row["role"]:
+            payload["speaker"] = row["speaker"]
+    else:
+        kind, payload = Kind.MESSAGE, {"speaker": row["speaker"]}
+    return Draft(
+        content=row["text"],
+        kind=kind,
+        id=row["id"],
+        session=row["session"],
+        payload=payload,
+        happened_at=row["timestamp"],
+    )
+
+
+def asked_before(questions: Sequence[Mapping[str, Any]], last: str) -> Iterator[tuple[str, list[Row]]]:
+    """Yield each question as it was asked before, every third one in keywords, and what was answered to it: every other
+    time that it is not known."""
+    for place, query in enumerate(questions):
+        text = query["question"]
+        if place % 3 == 1:
+            text = " ".join(word for word in _KEYWORD.findall(text) if word.casefold() not in stop_words()) or text
+        known = place % 2 == 0 and bool(query["gold"])
+        base = {"session": "asked", "timestamp": query.get("question_date") or last}
+        said = str(query["answer"]) if known else UNKNOWN[place % len(UNKNOWN)]
+        yield query["id"], [
+            {**base, "id": f"asked {place}", "speaker": "user", "role": "user", "text": text},
+            {**base, "id": f"answered {place}" if known else f"unanswered {place}", "speaker": "assistant",
+             "role": "assistant", "text": said},
+        ]  # fmt: skip
+
+
+def put(**sections: Any) -> None:
+    """Write sections of the artefact of `memorist.recall` anew."""
+    path = Path(__file__).parents[2] / "src" / "memorist" / "recall" / artefact.NAME
+    artefact.artefact.cache_clear()  # another command may have written its own
+    path.write_text(json.dumps({**artefact.artefact(), **sections}, indent=1) + "\n", encoding="utf-8")
 
 
 class CachedEmbedder(Embedder):
