@@ -1,13 +1,16 @@
 """Fit the weights of `memorist.context.confidence`, with one data set left out at a time and then on all of them.
 
-    python bench/context/fit.py DATA [--every N] [--memories N] [--features FILE] [--plot IMAGE]
+    python bench/context/fit.py DATA [--every N] [--memories N] [--features FILE] [--plot IMAGE] [--write]
 
 The questions that a memory can answer are told from the same questions asked of another group's memory, by a
 logistic regression: of whole memories, of 3, 10 and 50 records of each, and of short notes asked about in other words
 and by their last two words; each of these sets counts alike, and so do greetings and nonsense, said to the small
 memories. The data's own questions without an answer count little, for they are hardly told apart. `CHECKED` has no part
 in the fit: there another one's life answers most questions of a stranger, too.
-Features are kept in FILE, and read from it where it is there.
+lived_dev is asked as it is, and after each question was asked once; what was never told in it counts as much as the
+questions of strangers, and its small talk as greetings.
+Features are kept in FILE, and read from it where it is there. `--write` puts the weights into the artefact of
+`memorist.recall`.
 """
 
 import argparse
@@ -20,16 +23,17 @@ from typing import Any
 
 import memorist_backend
 import numpy as np
+import shared
 from notes import ELSEWHERE, IDLE, NOTES
 from numpy.typing import NDArray
 from run import BUDGETS, load_evaluator
 
-from memorist.context.confidence import features
+from memorist.context.confidence import features, says_nothing
 from memorist.context.naming import named_among
 from memorist.recall.analysis import stop_words
 from memorist.twin import asynchronous, run
 
-WEIGHT = {"own": 1.0, "foreign": 1.0, "unanswerable": 0.03, "idle": 1.0}
+WEIGHT = {"own": 1.0, "foreign": 1.0, "unanswerable": 0.03, "unknown": 1.0, "idle": 1.0}
 PENALTY = 1e-2
 UNANSWERABLE = ("5-adversarial", "abstention")
 _LEASTS = (0.05, 0.08, 0.1, 0.12, 0.15)
@@ -65,6 +69,22 @@ def examples(data: Path, evaluator: Any, every: int, memories: int) -> Iterator[
             # Memories may share sessions: then another's may hold the answer, too.
             if query["category"] not in UNANSWERABLE and not sessions & _sessions(query, data):
                 yield from _example(index, query, "foreign")
+        memorist_backend.close(index)
+
+
+def lived(data: Path, evaluator: Any) -> Iterator[Example]:
+    """Yield the questions of a memory in which everything was kept, before and after all were asked."""
+    groups, queries = evaluator.groups_of(str(data))
+    kinds = {"unknown": "unknown", "smalltalk": "idle"}
+    for name, rows in groups.items():
+        asked = [each for each in queries if each["group"] == name]
+        index = memorist_backend.build(rows())
+        for query in asked:
+            yield from _example(index, query, kinds.get(query["category"], "own"))
+        said = shared.asked_before([each for each in asked if each["category"] != "smalltalk"], rows()[-1]["timestamp"])
+        index.remember([shared.draft_of(row) for _, two in said for row in two])
+        for query in asked:
+            yield from _example(index, query, kinds.get(query["category"], "own"))
         memorist_backend.close(index)
 
 
@@ -123,7 +143,7 @@ def _sessions(query: Mapping[str, Any], data: Path) -> set[str]:
 
 def _example(index: Any, query: Mapping[str, Any], kind: str) -> Iterator[Example]:
     hits = index.recall(query["question"], limit=_HITS, explain=True, now=query.get("question_date"))
-    if hits:
+    if hits := [hit for hit in hits if not says_nothing(hit)]:
         recall = asynchronous(index).recall
         named = run(lambda: named_among(recall, query["question"], hits, {}))
         yield kind, features(hits, named)
@@ -166,7 +186,7 @@ def report(name: str, rows: Sequence[Example], weights: Floats, names: Sequence[
     """Print how well a set is told apart, and what thresholds would tell and keep silent."""
     sure = 1 / (1 + np.exp(-matrix(rows, names)[0] @ weights))
     by = {kind: [float(p) for p, (each, _) in zip(sure, rows, strict=True) if each == kind] for kind in WEIGHT}
-    found = [evaluator.auroc(by["own"], by[kind]) for kind in ("foreign", "unanswerable", "idle")]
+    found = [evaluator.auroc(by["own"], by[kind]) for kind in ("foreign", "unanswerable", "unknown", "idle")]
     own, foreign, idle = (np.array(by[kind]) for kind in ("own", "foreign", "idle"))
     told = [f"{least}: {_percent((own >= least).mean())}/{_percent((foreign < least).mean())}" for least in _LEASTS]
     if len(idle):
@@ -200,6 +220,7 @@ def main() -> None:
     parser.add_argument("--eval", type=Path)
     parser.add_argument("--features", type=Path)
     parser.add_argument("--plot", type=Path)
+    parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     evaluator = load_evaluator(given.eval or given.data.resolve().parent / "eval_context.py")
     if given.features is not None and given.features.is_file():
@@ -210,6 +231,8 @@ def main() -> None:
             every = given.every if name.startswith("locomo") else 1
             sets[name] = list(examples(given.data / name, evaluator, every, given.memories))
             print(name, len(sets[name]), flush=True)
+        print("lived_dev", flush=True)
+        sets["lived_dev"] = list(lived(Path(__file__).parents[1] / "data" / "lived_dev", evaluator))
         for name in SETS:
             sets[f"{name}, few records"] = list(small(given.data / name, evaluator, given.memories))
         sets["short notes"] = list(notes())
@@ -227,6 +250,8 @@ def main() -> None:
     for name, rows in sets.items():
         report(name, rows, whole, names, evaluator)
     print({name: round(float(weight), 3) for name, weight in zip(names, whole, strict=True)})
+    if given.write:
+        shared.put(confidence={name: round(float(weight), 3) for name, weight in zip(names, whole, strict=True)})
     if given.plot is not None:
         from plot import draw_calibration
 

@@ -1,12 +1,12 @@
 """Fit the calibration of scores: how likely is a hit of recall to answer, given the sum of its signals?
 
-    python bench/recall/calibrate.py DATA [--questions N]
+    python bench/recall/calibrate.py DATA [--questions N] [--write]
 
 Each data set gives walls of 1, 3, 10 and 50 records around the evidence of a question and its whole haystack. They are
 asked the question, with the evidence there and taken out, a question of another data set, and nonsense. Of each the
 first five hits are taken. The constants of `memorist.recall.calibration` are fitted on all sets, each with the same
-weight, and once without each set; printed are the constants, and the expected calibration error and the log loss of
-every set when it was left out.
+weight, and once without each set. `--write` puts them into the artefact of `memorist.recall`. Printed are the
+constants, and the expected calibration error and the log loss of every set when it was left out.
 """
 
 import argparse
@@ -20,7 +20,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import shared
-from memorist_backend import draft_of
 from notes import ELSEWHERE, NONSENSE, NOTES
 from numpy.typing import NDArray
 from run import load_evaluator
@@ -32,6 +31,7 @@ from memorist.recall import embedded, marks_of, terms_of
 from memorist.recall.index import WallIndex
 from memorist.recall.question import read_question
 from memorist.recall.rank import Search, rank
+from memorist.recall.scale import measure
 from memorist.records.filters import Filter
 from memorist.records.origins import PYTHON
 from memorist.records.times import to_micros
@@ -72,7 +72,9 @@ class Asking:
 
 async def entries_of(rows: Sequence[shared.Row]) -> list[Entry]:
     """Return rows as ranking sees them."""
-    records = [draft_of(row).to_record(Scope(), _NOW + timedelta(microseconds=n), PYTHON) for n, row in enumerate(rows)]
+    records = [
+        shared.draft_of(row).to_record(Scope(), _NOW + timedelta(microseconds=n), PYTHON) for n, row in enumerate(rows)
+    ]
     vectors = await embedded(_EMBEDDER, records)
     return [
         Entry(
@@ -124,8 +126,8 @@ async def recalled(
     question = read_question(text, speakers=names, now=_NOW, years=index.years)
     [vector] = await _EMBEDDER.embed([question.embed], Role.QUERY)
     request = Recall(query=text)
-    moment = to_micros(_NOW) + 10**15
-    best = rank(index, Search(request, Filter(), request.limit, question, vector, moment)).best(request, HITS)
+    moment, scale = to_micros(_NOW) + 10**15, await measure(_EMBEDDER)
+    best = rank(index, Search(request, Filter(), request.limit, question, vector, moment, scale)).best(request, HITS)
     ids = {entry.number: entry.id for entry in wall}
     answers = np.array([ids[number] in gold for number in best.numbers.tolist()])
     total = best.total
@@ -223,6 +225,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--eval", type=Path, help="eval_retrieval.py; by default beside DATA")
     parser.add_argument("--questions", type=int, default=60, metavar="N", help="of each set")
+    parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     evaluator = load_evaluator(given.eval or given.data.parent / "eval_retrieval.py")
     found = asyncio.run(gathered(given.data, evaluator, given.questions))
@@ -231,6 +234,9 @@ def main() -> None:
         all_errors, first_errors, loss = told(fitted([found[each] for each in SETS if each != name]), found[name])
         print(f"| {name} | {all_errors:.1f} | {first_errors:.1f} | {loss:.3f} |")
     slope, talk, constant = fit = fitted(list(found.values()))
+    if given.write:
+        known = {"slope": slope, "middle": -constant / slope, "talk": -talk / slope}
+        shared.put(calibration={name: round(float(value), 3) for name, value in known.items()})
     print(f"\nslope {slope:.3f}, middle {-constant / slope:.2f}, talk {-talk / slope:.2f}\n")
     for name in SETS:
         print(f"{name}: {', '.join(means(fit, found[name]))}")

@@ -44,7 +44,7 @@ async def test_a_short_note_asked_about_in_other_words_is_likely(notes: Memory, 
 
 @pytest.mark.parametrize("question", ["asdf qwer zxcv", "lorem ipsum dolor", "what is the boiling point of ethanol?"])
 async def test_nonsense_and_what_nothing_answers_score_next_to_nothing(notes: Memory, question: str) -> None:
-    assert all(hit.score < 0.1 for hit in await notes.recall(question, limit=10))
+    assert all(hit.score < 0.15 for hit in await notes.recall(question, limit=10))
 
 
 async def test_of_many_alike_each_is_less_likely() -> None:

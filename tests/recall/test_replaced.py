@@ -315,7 +315,7 @@ def test_where_all_states_are_asked_for_none_stands_behind_another_one() -> None
     ]
     with holding(said) as memory:
         hits = memory.recall("Which cars have I had so far?", limit=4, explain=True)
-        assert set(texts(hits[:2])) == {said[2][1], said[3][1]}
+        assert {said[2][1], said[3][1]} <= set(texts(hits[:3]))
         assert all(hit.replaced is None and "replaced" not in hit.signals for hit in hits)
 
 

@@ -112,7 +112,7 @@ async def test_what_asks_for_a_state_is_told_from_what_asks_for_an_event() -> No
         assert scale.asks_state(state) > 0.5 > scale.asks_state(event), pair
 
 
-async def test_an_embedder_around_the_bundled_one_has_its_scale_and_another_knows_no_states() -> None:
+async def test_an_embedder_around_the_bundled_one_has_its_scale_and_one_without_meaning_no_heads() -> None:
     class Around(Embedder):
         def __init__(self) -> None:
             self.inner = BundledEmbedder()
@@ -126,6 +126,6 @@ async def test_an_embedder_around_the_bundled_one_has_its_scale_and_another_know
 
     around = BatchedEmbedder(Around())
     await around.ready()
-    assert (await measure(around)).states is not None
+    assert (await measure(around)).heads.weights
     other = await measure(BatchedEmbedder(Squeezed()))
-    assert other.states is None and other.asks_state(np.ones(65, np.float32)) == 0.5
+    assert not other.heads.weights and other.asks_state(np.ones(65, np.float32)) == 0.5

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from memorist.recall.artefact import artefact
 from memorist.recall.index import Floats
 
-SLOPE = 1.1
-MIDDLE = 10.0
+_FITTED = artefact()["calibration"]
+SLOPE: float = _FITTED["slope"]
+MIDDLE: float = _FITTED["middle"]
 """The sum above which a record is more likely to fit than not, in a scope without conversations."""
-TALK = 2.2
+TALK: float = _FITTED["talk"]
 """What is added to `MIDDLE` in a conversation, whose messages also have their neighbours' signals."""
 STEEPNESS, STATES_STEEPNESS = 0.8, 1.9
 """A record counts e times as much as one whose sum is 1 / STEEPNESS lower. The second is that of questions for a state,

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.languages import role_of
-from memorist.recall.marks import COLUMNS, STANDING, days_in, weekdays_in
+from memorist.recall.marks import COLUMNS, days_in, weekdays_in
 from memorist.recall.postings import Postings, Run
 from memorist.recall.segments import Segment
 from memorist.recall.talks import Talks
@@ -35,8 +35,8 @@ _COLUMNS: Mapping[str, str] = {
     "alive": "?", "weekly": "u1", **dict.fromkeys(COLUMNS, "?"),
 }  # fmt: skip
 """The fields of a row, and their types."""
-_SHORT = 60
-"""The most terms of a record that may be a standing instruction as a whole."""
+_AT_ONCE = 1024
+"""Vectors that a head reads at once."""
 _MICROSECONDS_A_DAY = 86_400_000_000
 _BYTES_A_TEXT = 250
 _BYTES_A_ROW = 110
@@ -86,6 +86,8 @@ class WallIndex:
         self._days: tuple[Rows, NDArray[np.int64]] | None = None
         self._years: set[int] | None = None
         self._may_expire = False
+        self._heads: dict[str, Floats] = {}
+        """What heads say of each row; not a number where it is not known."""
         self._talks = Talks()
 
     @classmethod
@@ -107,7 +109,7 @@ class WallIndex:
         words = 0
         if self._postings is not None and self._terms is not None:
             words = self._postings.nbytes + _BYTES_A_TEXT * self.rows
-        columns = sum(column.nbytes for column in self._columns.values())
+        columns = sum(column.nbytes for column in (*self._columns.values(), *self._heads.values()))
         return self.vectors.nbytes + columns + words + _BYTES_A_ROW * len(self._row_of)
 
     @property
@@ -176,6 +178,8 @@ class WallIndex:
         if self._place_in_talk(row) != before:
             self._talks.in_order, self._years = False, None
         self.vectors.put(row, entry.vector)
+        for known in self._heads.values():
+            known[row : row + 1] = np.nan
         self._talks.change(self._columns, row)
 
     def _place_in_talk(self, row: int) -> tuple[Any, ...]:
@@ -317,6 +321,21 @@ class WallIndex:
         terms = self._terms  # another thread may drop the postings meanwhile
         return "" if terms is None else terms[row]
 
+    def likely(self, head: str, of: Callable[[str, Floats], Floats], rows: Rows) -> Floats:
+        """Return how likely a head says yes of some rows; `of` computes it from vectors, once for each row."""
+        known = self._heads.setdefault(head, np.full(0, np.nan, np.float32))
+        if len(known) < self.rows:
+            known = np.concatenate([known, np.full(self.rows - len(known), np.nan, np.float32)])
+            self._heads[head] = known
+        unread = rows[np.isnan(known[rows])]
+        for start in range(0, len(unread), _AT_ONCE):
+            some = unread[start : start + _AT_ONCE]
+            vectors = self.vectors.take(some)
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-9))
+            known[some] = of(head, vectors)
+        read: Floats = known[rows]
+        return read
+
     def rows_of(self, numbers: Iterable[int]) -> Rows:
         """Return the rows of those numbers that are here."""
         return np.array([row for row in self._find(list(numbers)) if row >= 0], np.intp)
@@ -345,23 +364,6 @@ class WallIndex:
         if filter.until is not None:
             mask &= column("at") < to_micros(filter.until)
         return mask
-
-    def standing(self, filter: Filter, now: int, wanted: Set[str], limit: int) -> list[int]:
-        """Return the numbers of short records with the mark `standing` that the user or nobody says; facts are left
-        out.
-
-        Those that hold most of the `wanted` terms come first, then the newest.
-        """
-        short = self.column(STANDING) & (self.column("length") <= _SHORT) & (self.column("kind") != KINDS[Kind.FACT])
-        rows = np.flatnonzero(short)
-        rows = rows[self.spoken_by((-1, self.speakers.get("user", -1)), rows)]
-        rows = rows[self.allowed(filter, now)[rows]] if len(rows) else rows
-        shared = [-len(wanted & set(self.terms(row).split())) for row in rows.tolist()]
-        best = rows[np.lexsort((-self.column("at")[rows], np.array(shared, np.int64)))][:limit]
-        numbers: list[int] = self.column("number")[best].tolist()
-        return numbers
-
-    # --- segments ------------------------------------------------------------------------------------
 
     def in_order(self) -> Rows:
         """Return the rows that stand for a record, in the order of their numbers."""

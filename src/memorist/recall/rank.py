@@ -7,77 +7,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.languages import CODES, language
-from memorist.languages.calendar import DAY, WEEK
 from memorist.operations.requests import Mode, Recall
+from memorist.recall.artefact import weights_of
 from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out, within_one
+from memorist.recall.features import around, doing, telling, told_time, who
 from memorist.recall.forms import forms_of
-from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
-from memorist.recall.marks import ASKS, FOREIGN, LIFE, STANDING, TELLS, TIMED
+from memorist.recall.index import Bools, Floats, Rows, WallIndex
+from memorist.recall.marks import FOREIGN, LIFE
 from memorist.recall.question import Question
-from memorist.recall.replaced import FURTHEST, LEAST, MOST, replacements
+from memorist.recall.replaced import LEAST, MOST, replacements
 from memorist.recall.scale import Scale
 from memorist.recall.spelling import respelled
 from memorist.recall.temporal import time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
 from memorist.records.filters import Filter
-from memorist.records.record import Kind
 
-WEIGHTS: Mapping[str, float] = {
-    "words": 2.4,
-    "words_around": 3.8,
-    "pairs": 3.0,
-    "meaning": 12.8,
-    "meaning_around": 6.6,
-    "speaker": 3.2,
-    "first_person": 1.0,
-    "time": 3.0,
-    "told_time": 1.5,
-    "planned": 3.0,
-    "says_when": 1.5,
-    "impersonal": -0.7,
-    "asks": -0.5,
-    "standing": 1.5,
-    "echo": -1.5,
-    "conversation": 0.3,
-    "generic": -2.0,
-}
-"""What each signal counts: learned listwise on all data sets together, then rounded; see docs/research/recall.md."""
-STATES: Mapping[str, float] = {
-    **WEIGHTS,
-    "words": 1.0,
-    "words_around": 2.0,
-    "pairs": 2.0,
-    "first_person": 2.5,
-    "time": 0.0,
-    "told_time": 0.8,
-    "impersonal": 0.0,
-    "conversation": 0.0,
-    "generic": -12.0,
-    "states_around": FURTHEST,
-    "replaced": -7.0,
-    "replaces": 2.0,
-    "latest": 1.2,
-    "not_yet": -1.8,
-    "former": 3.0,
-}
-"""What each signal counts where a state is asked for: learned by bench/now/learn.py, then scaled and rounded; see
-docs/research/recall.md."""
-MILD: Mapping[str, float] = {
-    **dict.fromkeys(STATES, 0.0),
-    **WEIGHTS,
-    "states_around": 1.0,
-    "replaced": -2.0,
-    "replaces": 1.0,
-    "not_yet": -1.8,
-    "former": 1.5,
-}
-"""What each signal counts where a state may be asked for: "What is the door code?", "door code"; see
-docs/research/recall.md."""
+WEIGHTS = weights_of("any")
+"""What each feature counts where a question asks for anything; see docs/research/recall.md."""
+STATES = weights_of("state")
+"""What each counts where a state is asked for: what holds now, or held at a time."""
+MILD = weights_of("may")
+"""What each counts where a state may be asked for: "What is the door code?", "door code"."""
 LEAN = 0.8
 """How far the weights of what may ask for a state go towards `STATES` where its vector surely does."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
+_MOST_DOING = 160
+"""The best records of which it is told what they do: as many as one question that is asked every day for months takes.
+"""
 _MOST_MILD = 20
 """The best records of a question that as likely asks for no state, of which it is found what replaces what; `MOST` of
 one that surely does."""
@@ -243,26 +201,27 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
     signals = {"words": words.alone[rows], "words_around": words.around[rows], "pairs": words.pairs[rows]}
     if asked.vector is not None:
         signals["meaning"] = asked.scale.fit(near[rows])
-        signals["meaning_around"] = asked.scale.fit(_around(index, rows, near))
+        signals["meaning_around"] = asked.scale.fit(around(index, rows, near))
     else:  # without a vector, the question's words are the only evidence
         held = signals["words"] > 0
         rows, signals = rows[held], {name: values[held] for name, values in signals.items()}
-    signals |= _who(index, question, rows)
+    signals |= who(index, question, rows)
     if question.spans:
         signals["time"] = time_fit(index.column("at")[rows] / 1e6, question.spans)
     if question.spans or question.weekly:
-        signals |= _told_time(index, question, rows)
+        signals |= told_time(index, question, rows)
     if asked.vector is not None:
-        signals |= _telling(index, question, rows)
+        signals |= telling(index, question, rows)
         if assistants := index.in_role("assistant"):  # an answer repeats the question's words
             signals["echo"] = signals["words"] * index.spoken_by(assistants, rows)
     signals |= _conversation(index, rows, signals)
     ranked = _ranked(index, rows, cosines, signals, asked.scale)
-    state = 0.0
+    profile = 0.0, 0.0
     if asked.vector is not None and len(rows):
-        state = _sought(question, asked.scale.asks_state(asked.vector))
-        ranked = _second(index, ranked, question, state)
-    crowd = crowd_of(_once(index, ranked), talk="impersonal" in signals, state=state)
+        profile = profile_of(question, asked.scale.asks_state(asked.vector))
+        talk = float(asked.scale.heads.likely("seeks_talk", asked.vector[None])[0])
+        ranked = _second(index, ranked, question, profile, asked.scale.fit(near), talk)
+    crowd = crowd_of(_once(index, ranked), talk="impersonal" in signals, state=profile[1])
     return replace(ranked, crowd=crowd)
 
 
@@ -325,18 +284,40 @@ def _sought(question: Question, likely: float) -> float:
     return LEAN * max(2 * likely - 1, 0.0) ** 2
 
 
-def _weights(question: Question, state: float) -> Mapping[str, float]:
+def profile_of(question: Question, likely: float) -> tuple[float, float]:
+    """Return how far a question is weighed as one that may ask for a state, and as one that does; the rest of 1 as one
+    that asks for anything. `likely` is the probability of a state by its vector."""
+    state = _sought(question, likely)
     if question.state is None or not question.mild:
-        return WEIGHTS if question.state is None else STATES
-    return {name: weight + state * (STATES[name] - weight) for name, weight in MILD.items()} if state else MILD
-
-
-def _second(index: WallIndex, ranked: Ranked, question: Question, state: float) -> Ranked:
-    """Return the same with the signals that are found among the best only: how near each is to any question, and,
-    where a state is asked for, what replaces what."""
+        return 0.0, state
     if question.guessed and not state:  # nothing speaks for a state
+        return 0.0, 0.0
+    return 1 - state, state
+
+
+def _weights(may: float, state: float) -> Mapping[str, float]:
+    if not (may or state):
+        return WEIGHTS
+    return {
+        name: weight + may * (MILD[name] - weight) + state * (STATES[name] - weight) for name, weight in WEIGHTS.items()
+    }
+
+
+def _second(
+    index: WallIndex, ranked: Ranked, question: Question, profile: tuple[float, float], near: Floats, talk: float
+) -> Ranked:
+    """Return the same with the signals that are found among the best only: what each does, how near each is to any
+    question, and, where a state is asked for, what replaces what.
+
+    `profile` and `talk` are of the question (see `doing`), `near` are the fitted cosines of all rows.
+    """
+    may, state = profile
+    if not (may or state):
         question = replace(question, state=None)
-    ranked = ranked.with_weights(_weights(question, state))
+    ranked = ranked.with_weights(_weights(may, state))
+    best = _foremost(ranked.total, _MOST_DOING)
+    done = doing(index, question, ranked.rows[best], near, ranked.scale.heads, talk)
+    ranked = ranked.with_signals({name: _spread_out(values, best, len(ranked.rows)) for name, values in done.items()})
     best = _foremost(ranked.total)
     rows, count = ranked.rows[best], len(ranked.rows)
     generic = ranked.scale.generic(index.vectors.take(rows), index.column(FOREIGN)[rows])
@@ -418,62 +399,6 @@ def _found(index: WallIndex, asked: Search) -> WordScores:
     for number, score in asked.found or ():
         alone[index.rows_of([number])] = score / best
     return WordScores(alone, alone, np.zeros_like(alone))
-
-
-def _around(index: WallIndex, rows: Rows, cosines: Floats) -> Floats:
-    """Return the cosine with each row's vector and half of its neighbours' in the conversation."""
-    before, after = index.neighbours()
-    mixed = cosines[rows].copy()
-    for side in (before[rows], after[rows]):
-        mixed += np.float32(0.5) * np.where(side >= 0, cosines[side], np.float32(0))
-    around: Floats = (mixed / np.maximum(index.blend_lengths(rows), 1e-6)).astype(np.float32)
-    return around
-
-
-def _who(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
-    """Return who speaks: the people asked about, and the user where the question says "I"."""
-    signals: dict[str, Floats] = {}
-    asked = [code for name, code in index.speakers.items() if name in question.speakers]
-    if 0 < len(asked) < len(index.speakers):
-        signals["speaker"] = index.spoken_by(asked, rows).astype(np.float32)
-    people = index.in_role(None)
-    # Who talks with an assistant is the one named "user", or whoever has no role where another has one.
-    users = [index.speakers["user"]] if "user" in index.speakers else people
-    if question.first_person and users and len(people) < len(index.speakers):
-        signals["first_person"] = index.spoken_by(users, rows).astype(np.float32)
-    return signals
-
-
-def _told_time(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
-    """Return how well the days that the texts themselves point at fit the time asked about, and, where it is asked what
-    is planned, how exactly; what recurs on such a day fits it wholly."""
-    fades = {"told_time": WEEK, "planned": DAY} if question.ahead or question.weekly else {"told_time": WEEK}
-    marked, days = index.days()
-    ahead_of_utc = question.spans[0].ahead_of_utc if question.spans else 0.0
-    if not question.ahead:  # who asks for what was is not answered by what was planned
-        over = days <= (index.column("at")[marked] / 1e6 + ahead_of_utc) // DAY
-        marked, days = marked[over], days[over]
-    noons = (days.astype(np.float64) + 0.5) * DAY - ahead_of_utc
-    recurs = (index.column("weekly")[rows] & question.weekly) > 0
-    signals: dict[str, Floats] = {}
-    for name, each in fades.items():
-        best = np.zeros(index.rows, np.float32)
-        np.maximum.at(best, marked, time_fit(noons, question.spans, each))
-        signals[name] = np.maximum(best[rows], recurs)
-    return signals
-
-
-def _telling(index: WallIndex, question: Question, rows: Rows) -> dict[str, Floats]:
-    """Return the signals of what a message does (tells, asks, names a time), whatever its subject."""
-    message = index.column("kind")[rows] == KINDS[Kind.MESSAGE]
-    signals: dict[str, Bools] = {}
-    if message.any():
-        signals = {"impersonal": message & ~index.column(TELLS)[rows], "asks": index.column(ASKS)[rows]}
-        if question.when:
-            signals["says_when"] = index.column(TIMED)[rows]
-    if not question.speakers:
-        signals["standing"] = index.column(STANDING)[rows]
-    return {name: values.astype(np.float32) for name, values in signals.items()}
 
 
 def _conversation(index: WallIndex, rows: Rows, signals: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -22,6 +22,7 @@ from memorist.recall.question import MAX_TEXT, UNREAD, Question, read_question
 from memorist.recall.rank import Ranked, Search, rank
 from memorist.recall.replaced import LEAST, score_of
 from memorist.recall.scale import Scale, measure
+from memorist.recall.standing import standing_in
 from memorist.records.filters import Filter
 from memorist.records.record import Hit, Record, Replaced
 from memorist.records.scope import Wall
@@ -107,7 +108,7 @@ class Recaller:
     async def standing(
         self, walls: Sequence[Wall], filter: Filter, wanted: Set[str], limit: int
     ) -> list[Record] | None:
-        """Return short records marked as standing that the user or nobody says: most of the wanted terms, then newest.
+        """Return the standing instructions in force that people or nobody says: most of the wanted terms, then newest.
 
         Returns:
             At most `limit` of each wall; None where a wall is not held whole.
@@ -117,7 +118,10 @@ class Recaller:
             index = await self.indexes.of(wall)
             if isinstance(index, Outline):
                 return None
-            read = partial(index.standing, filter, to_micros(self._clock()), wanted, limit)
+            if not index.rows:
+                continue
+            scale = await self._measured(Recall(query=""))
+            read = partial(standing_in, index, filter, to_micros(self._clock()), wanted, limit, scale)
             numbers = await index.alone(read)
             found += (await self._store.fetch(wall, numbers)).values() if numbers else ()
         return found
@@ -163,9 +167,10 @@ class Recaller:
         numbers = {*best.numbers.tolist(), *best.replacing(), *shown.numbers.tolist(), *shown.replacing()}
         with part(notes, "fetch"):
             records = await self._store.fetch(wall, list(numbers))
+        texts = [record.content for record in records.values()]
         if notes is not None and wider is not None:
-            notes.ranked += await aside(lambda: hits_of(index, wider, records, asked), records)
-        return await aside(lambda: hits_of(index, best, records, asked), records)
+            notes.ranked += await aside(lambda: hits_of(index, wider, records, asked), texts)
+        return await aside(lambda: hits_of(index, best, records, asked), texts)
 
     async def _ranked(self, wall: Wall, known: WallIndex | Outline, asked: Search) -> tuple[WallIndex, Ranked | None]:
         """Return the ranked index and the result; None if the index has no rows."""
@@ -215,8 +220,15 @@ def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], searc
         signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
     if signals and request.mode == "hybrid":
         share = best.crowd.share(best.total)
-        blind = np.full(len(share), 1 / best.crowd.count, np.float32)
-        signals = {**signals, "share": share, "instead": best.instead(share), "blind": blind}
+        small_talk = 0.0 if vector is None else float(best.scale.heads.likely("seeks_nothing", vector[None])[0])
+        signals = {
+            **signals,
+            "share": share,
+            "instead": best.instead(share),
+            "blind": np.full(len(share), 1 / best.crowd.count, np.float32),
+            "sum": best.total,
+            "small_talk": np.full(len(share), small_talk, np.float32),
+        }
     hits = []
     for position, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
         if number not in records:

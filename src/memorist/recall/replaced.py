@@ -17,6 +17,7 @@ import numpy as np
 
 from memorist.languages import Language, Phrases, plain, tables_of
 from memorist.recall.analysis import any_terms
+from memorist.recall.features import asking_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.lives import SAME
 from memorist.recall.marks import ASKS, CORRECTS
@@ -48,6 +49,7 @@ _SPREAD = 2654435761
 _USUAL = 20
 """Of how many unrelated texts the mean stands for a wall that has few of its own."""
 _WORDS = 200
+_SURELY_ASKS = 0.5
 LEAST = 0.7
 """The least score of a replacement that is told."""
 LIVED = 0.7
@@ -108,7 +110,7 @@ def replacements(
     """
     seeds = np.argsort(-total, kind="stable")[:SEEDS]
     same = _of_the_same(index, rows, seeds, scale, frozenset[str]().union(*(any_terms(each.code) for each in tables)))
-    later = _later(index, rows, gap)
+    later = _later(index, rows, gap, asking_of(index, rows, scale.heads) >= _SURELY_ASKS)
     by_each, of_each = np.where(later[:, seeds], same, 0), np.where(later[seeds].T, same, 0)
     more = np.maximum((by_each + of_each).sum(axis=1, keepdims=True) / kin, 1)
     by_each, of_each = by_each / more, of_each / more
@@ -223,18 +225,18 @@ def _shared(index: WallIndex, rows: Rows, seeds: Rows, passed: Set[str]) -> tupl
     return np.minimum(products(table * information, table[seeds]), 2), other
 
 
-def _later(index: WallIndex, rows: Rows, gap: float) -> Bools:
+def _later(index: WallIndex, rows: Rows, gap: float, asking: Bools) -> Bools:
     """Return which rows, by column, may replace which: what the same person says later, in another conversation, or in
     the same to correct it.
 
-    What an assistant says replaces nothing; it repeats what it was told. What does nothing but ask tells no state. Nor
-    does what came from an import or the web replace what the user said: whoever had a hand in the later record is the
-    user, the operator, or an author of both.
+    What an assistant says replaces nothing; it repeats what it was told. What does nothing but ask, as `asking` tells
+    where its form does not, tells no state. Nor does what came from an import or the web replace what the user said:
+    whoever had a hand in the later record is the user, the operator, or an author of both.
     """
     at, number, session, speaker, kind, authors, asks, corrects = (
         index.column(name)[rows] for name in ("at", "number", "session", "speaker", "kind", "authors", ASKS, CORRECTS)
     )
-    assistant, tells = index.spoken_by(index.in_role("assistant"), rows), np.isin(kind, _KINDS) & ~asks
+    assistant, tells = index.spoken_by(index.in_role("assistant"), rows), np.isin(kind, _KINDS) & ~asks & ~asking
     at_, number_, session_, speaker_, authors_ = (each[:, None] for each in (at, number, session, speaker, authors))
     after = (at > at_ + gap) if gap else (at > at_) | ((at == at_) & (number > number_))
     apart = (session != session_) | (session < 0)[:, None] | corrects

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from base64 import b64decode
 from dataclasses import dataclass, field
 
@@ -12,6 +11,8 @@ from numpy.typing import NDArray
 from memorist.embedders import BatchedEmbedder, BundledEmbedder, Embedder, OnnxEmbedder, Role
 from memorist.embedders.bundled import FINGERPRINT
 from memorist.embedders.onnx import BUNDLED
+from memorist.recall.artefact import artefact, numbers
+from memorist.recall.heads import Heads, heads_of
 from memorist.recall.index import Floats
 
 FLOOR, SPREAD = 0.3726, 0.0613
@@ -55,22 +56,21 @@ class Scale:
     """Converts an embedder's cosines to the scale of the bundled model: factor * cosine + offset.
 
     `moved` tells that the question's vector comes from another model than those of English texts.
-    `questions` and `texts` are the means of the embedded `QUESTIONS` and `TEXTS`, `states` is the direction in which
-    questions for a state lie from those for an event; None where they are not known.
+    `questions` and `texts` are the means of the embedded `QUESTIONS` and `TEXTS`; None where they are not known.
+    `heads` tell what a text does.
     """
 
     factor: float = 1.0
     offset: float = 0.0
     questions: Floats | None = field(default=None, compare=False)
     texts: Floats | None = field(default=None, compare=False)
-    states: Floats | None = field(default=None, compare=False)
+    heads: Heads = field(default=Heads({}), compare=False)
     moved: bool = field(default=False, compare=False)
 
     def asks_state(self, vector: Floats) -> float:
         """Return how likely the vector of a question asks for a state ("the dentist's name"), not for an event ("what
         the dentist did"): 0 to 1, and 0.5 where that is not known."""
-        odds = 0.0 if self.states is None else float(vector @ self.states[:-1] + self.states[-1])
-        return 1 / (1 + math.exp(-odds))
+        return float(self.heads.likely("seeks_state", vector[None])[0])
 
     def levelled(self, cosines: Floats, foreign: NDArray[np.bool_]) -> Floats:
         """Return the cosines of some rows with one question as if all texts were in the question's language.
@@ -127,13 +127,18 @@ async def measure(embedder: BatchedEmbedder) -> Scale:
     """
     if _is_bundled(embedder.inner):
         means = _decoded(_MEANS, _STEPS).reshape(2, -1)
-        return Scale(questions=means[0], texts=means[1], states=_decoded(_STATES, _STATES_STEPS))
+        return Scale(questions=means[0], texts=means[1], heads=bundled_heads())
     questions = await embedder.embed(list(QUESTIONS), Role.QUERY)
     texts = await embedder.embed(list(TEXTS), Role.DOCUMENT)
     cosines = questions @ texts.T
     factor = SPREAD / max(float(cosines.std()), _LEAST_SPREAD)
     offset = FLOOR - factor * float(cosines.mean())
-    return Scale(factor, offset, questions.mean(axis=0), texts.mean(axis=0))
+    return Scale(factor, offset, questions.mean(axis=0), texts.mean(axis=0), await heads_of(embedder))
+
+
+def bundled_heads() -> Heads:
+    """Return the heads of the bundled models, in whose common space the vectors of all languages are."""
+    return Heads({name: numbers(coded) for name, coded in artefact()["heads"].items()})
 
 
 def _is_bundled(inner: Embedder) -> bool:
@@ -161,13 +166,3 @@ _MEANS = (
     "BAQE8wIC/P7y//8C"
 )
 """The means of `QUESTIONS` and of `TEXTS` with the bundled model: signed bytes, as many to 1 as `_STEPS`, in base64."""
-_STATES_STEPS = 30
-_STATES = (
-    "Ka7XzxEA1QEgKfmw/zQc3z0idspU9fzz7d0DGfMY6wjhB+Xg/gcZ1vUdJRfdD5bsrfpIxBhI7MDX0+QADt39PJMyJj/Uoy4iqCD51TPv6wDJvR0EG2dP"
-    "Ee4OogMXDQn6BuDy3QrzFOUNMQky7/zbR+rsO9kHHgMJNxbxJSoTzMTwcRxhyB3iHPoPq+zACgf5DlvfNKgH4yYkI/w12qAe3bYoAEHAlww1wNghOh1R"
-    "GCzaCCgxu+AA0exSJeL/th1ULRDm3vwfIRU3RCHvCAzOa8DbBvrVpMUl9eh1IRcUAD842SchBPA++hAtzgPf1UP+/CrtQ4+8SBcPmYH3Af/YpECujsnD"
-    "BvwQMw8Cx+sOFsqRD+Lp6uwWJtPEC+3VsEfp1xD4Ke4uvh8U1IEUVzZZDOXlGT4DDydCJS4BMQq9Hv8dxEsmpQEF+Nc4O+cv++9m4PDJEuH/9B8M7CoJ"
-    "7y7mcPMufxjpAywo8Zgm68SaMdHnKAfJFwXrWuHo3+Tw2DfWPw=="
-)
-"""The direction of questions for a state with the bundled model, its constant last, in the same form; from
-tools/fit_asking.py."""

@@ -39,6 +39,8 @@ _SIGNALS = {
     "first_person": "said by the user",
     "time": "when it was",
     "conversation": "its conversation",
+    "reply": "it answered such a question",
+    "standing": "an instruction or preference",
 }
 
 

@@ -1,0 +1,40 @@
+"""The fitted numbers of ranking and of contexts: `ranking.json`, which `bench/fit.py` writes.
+
+weights      what each feature counts where a question asks for anything, where it may ask for a state, and where
+             it surely does
+heads        what a text does, told by a vector of the bundled model (see `heads`)
+confidence   what tells whether a memory holds the answer (see `memorist.context.confidence`)
+provenance   the data, by name and sha256, the command, and what was measured with each set left out
+"""
+
+import json
+from base64 import b64decode
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorist.system.handles import read_text
+
+NAME = "ranking.json"
+
+
+@cache
+def artefact() -> Mapping[str, Any]:
+    """Return the artefact, which is read once."""
+    read: Mapping[str, Any] = json.loads(read_text(Path(__file__).with_name(NAME)))
+    return read
+
+
+def weights_of(profile: str) -> Mapping[str, float]:
+    """Return what each feature counts for a question of a profile: "any", "may" or "state"."""
+    found: Mapping[str, float] = artefact()["weights"][profile]
+    return found
+
+
+def numbers(coded: str) -> NDArray[np.float32]:
+    """Return numbers that are kept as halves in base64."""
+    return np.frombuffer(b64decode(coded), np.float16).astype(np.float32)
