@@ -7,7 +7,7 @@ import pytest
 
 from inside import core_of
 from memorist import Context, Draft, Kind, Memory, Record
-from memorist.embedders import OnnxEmbedder
+from memorist.embedders import BundledEmbedder, OnnxEmbedder
 from memorist.errors import InvalidInputError, StoreError
 from memorist.sync import Memory as BlockingMemory
 from memorist.testing import HashEmbedder
@@ -47,8 +47,8 @@ async def test_a_day_and_a_speaker_are_written_once_and_the_day_again_where_line
 async def test_why_each_record_is_told_and_why_no_more_is_said_in_words(alice: Memory) -> None:
     await alice.remember(TALK)
     told = await alice.context("When was the cello lesson of Bo?")
-    assert "of the 4 recalled are told while they fit: no other holds the " in told.cut
-    assert "% of the probability that is asked after " in told.cut and all(item.reason for item in told.items)
+    assert "of the 4 recalled are told while they fit; 1 only ask, or say that it is not known" in told.cut
+    assert all(item.reason for item in told.items)
     assert "of the probability" in next(item.reason for item in told.items if item.why == "recalled")
     silent = await alice.context("When was the cello lesson of Bo?", min_confidence=1)
     assert silent.cut.startswith("none of the 4 recalled is told: a confidence of ")
@@ -201,12 +201,12 @@ async def test_a_larger_budget_tells_all_that_a_smaller_one_tells(alice: Memory,
     assert before
 
 
-async def test_where_nothing_stands_out_many_lines_are_told_and_yet_not_all(alice: Memory) -> None:
+async def test_where_nothing_stands_out_lines_are_told_while_they_fit(alice: Memory) -> None:
     await alice.remember([f"Cello lesson number {number} was on scales." for number in range(120)])
-    told = await alice.context("cello lesson", tokens=4000, min_confidence=0)
-    less = await alice.context("cello lesson", tokens=2000, min_confidence=0)
-    assert 40 < len(told.items) < 80 and " is asked after " in told.cut
-    assert {item.record.id for item in less.items} == {item.record.id for item in told.items}
+    told = await alice.context("cello lesson", tokens=1000, min_confidence=0)
+    less = await alice.context("cello lesson", tokens=500, min_confidence=0)
+    assert 20 < len(less.items) < len(told.items) and 800 < told.tokens <= 1000
+    assert {item.record.id for item in less.items} < {item.record.id for item in told.items}
 
 
 async def test_what_is_less_likely_than_a_record_drawn_blindly_is_not_told(alice: Memory) -> None:
@@ -218,8 +218,9 @@ async def test_what_is_less_likely_than_a_record_drawn_blindly_is_not_told(alice
         shares = {hit.record.id: hit.signals["share"] for hit in hits}
         told = await alice.context(question, tokens=4000, min_confidence=0)
         blind = hits[0].signals["blind"]
-        assert 1 < len(told.items) < 30 and blind == pytest.approx(1 / len(hits))
-        assert min(shares[item.record.id] for item in told.items) >= 0.01 > min(shares.values())
+        assert 1 < len(told.items) < 40 and blind == pytest.approx(1 / len(hits))
+        best = max(shares.values())
+        assert min(shares[item.record.id] for item in told.items) >= 0.01 * best > min(shares.values())
 
 
 async def test_of_the_last_line_what_fits_is_told(alice: Memory) -> None:
@@ -244,9 +245,9 @@ async def test_what_the_prompt_holds_already_is_not_told(alice: Memory) -> None:
     [question, lesson, strict, broke] = await alice.remember(TALK)
     known: list[str | Record] = [lesson, strict.id, "  my CELLO\nbroke. ", "cello"]
     told = await alice.context("cello of Bo", min_confidence=0, known=known)
-    assert [item.text for item in told.items] == ["Which instrument do you play?"]
+    assert not told.items
     told = await alice.context("cello of Bo", min_confidence=0, known=broke.content)
-    assert {item.record.id for item in told.items} == {question.id, lesson.id, strict.id}
+    assert {lesson.id, strict.id} <= {item.record.id for item in told.items} <= {question.id, lesson.id, strict.id}
 
 
 async def test_what_is_known_makes_room_for_the_next_best(alice: Memory) -> None:
@@ -434,3 +435,39 @@ async def test_what_may_have_changed_is_told_with_what_fits_far_better(before: s
         told = await memory.context(question)
         assert before in told.text and after in told.text
         assert len(told.items) <= 4
+
+
+def by_user(text: str, at: str = "2026-03-01", session: str = "one") -> Draft:
+    return Draft(content=text, kind=Kind.MESSAGE, session=session, payload={"role": "user"}, happened_at=at)
+
+
+@pytest.mark.parametrize("chatter", ["haha", "thanks a lot, that helped", "good morning!", "ok", "danke dir", "jajaja"])
+async def test_small_talk_is_answered_with_silence_in_a_memory_full_of_it(chatter: str) -> None:
+    async with Memory.open(":memory:", embedder=BundledEmbedder()) as memory:
+        said = ["haha", "good morning", "thanks!", "ok", "The boiler is serviced by Halden Heating", "lol", "danke"]
+        await memory.remember([by_user(text, session=f"s{n}") for n, text in enumerate([*said, *FILLER])])
+        told = await memory.context(chatter, tokens=300)
+        assert told.text == "" and told.confidence < 0.1
+
+
+async def test_a_correction_is_never_cut_from_what_it_corrects(alice: Memory) -> None:
+    walk = (
+        "Went for the long walk on Sunday with Katrien. No sorry, I meant with Marleen. " + "The lake was calm. " * 60
+    )
+    await alice.remember(walk)
+    for tokens in (64, 100, 300):
+        told = await alice.context("Who did I go for the long walk with on Sunday?", tokens=tokens, min_confidence=0)
+        assert ("Katrien" in told.text) == ("Marleen" in told.text) and "Marleen" in told.text, tokens
+
+
+async def test_of_a_note_without_sentences_the_part_that_answers_is_told(alice: Memory) -> None:
+    await alice.remember("lorem ipsum dolor sit amet " * 280 + "the gate code of the allotment is 4471")
+    for tokens in (64, 300, 1000):
+        assert "4471" in (await alice.context("gate code of the allotment", tokens=tokens, min_confidence=0)).text
+
+
+async def test_the_same_text_is_told_once_whatever_brings_it(alice: Memory) -> None:
+    rule = "Always answer questions about the tuba in French."
+    await alice.remember([by_user(rule), by_user(rule, "2026-03-05", "two"), by_user("The tuba is brass", session="x")])
+    told = await alice.context("Which questions about the tuba do I want answered in French?", min_confidence=0)
+    assert told.text.count("tuba in French") == 1

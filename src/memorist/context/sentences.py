@@ -17,6 +17,8 @@ _AFTER_STOP = regex(r"(?<=[。！？」』]) ")
 _BULLET = regex(r"[-*•#]+\s+|\d+[.)]\s+")
 _LONGEST_FILLER = 9
 """The most words of a sentence that may be a mere polite phrase."""
+_LONG_SENTENCE = 80
+"""The words of a sentence from which on it is cut where it is too long: people write no longer ones."""
 _KEPT, _TIGHT = 0.5, 0.65
 """The share of a text's words that stays where polite phrases go, and where what shares no word with the question goes.
 """
@@ -51,9 +53,10 @@ def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False
     """Return the part of a text that matters, in at most about `most` words, with … where something is left out.
 
     Polite phrases are removed first. If the text is still too long, the sentences that share the most words with the
-    question are kept; among equals, the earlier ones.
+    question are kept; among equals, the earlier ones. A sentence that corrects what stands before it stays with it.
+    Of a sentence that is far too long by itself, the passages that share the most words with the question are kept.
     """
-    sentences = _sentences(text)
+    sentences = [part for each in _corrected(_sentences(text), text) for part in _passages(each, most)]
     if len(sentences) < 2 and len(text) < 6 * most:
         return " ".join(text.split())
     lengths, manners = (
@@ -94,6 +97,28 @@ def _sentences(text: str) -> list[str]:
             start = end.end()
         found.append(rest[start:])
     return [" ".join(each.split()) for each in found if each]
+
+
+def _corrected(sentences: list[str], text: str) -> list[str]:
+    """Return sentences, each joined with those after it that correct it: "With Katrien. No sorry, with Marleen."."""
+    signs = [each.pattern(sign) for each in tables_of(text) for sign in ("corrects", "no_longer")]
+    joined: list[str] = []
+    for sentence in sentences:
+        given = plain(sentence)
+        if joined and any(sign.search(given) for sign in signs):
+            joined[-1] = f"{joined[-1]} {sentence}"
+        else:
+            joined.append(sentence)
+    return joined
+
+
+def _passages(sentence: str, most: int) -> list[str]:
+    """Return a sentence, or of one that is far too long its passages of half as many words as may be shown."""
+    words = sentence.split()
+    size = max(most // 2, 1)
+    if len(words) <= max(_LONG_SENTENCE, 2 * most):
+        return [sentence]
+    return [" ".join(words[start : start + size]) for start in range(0, len(words), size)]
 
 
 @lru_cache(maxsize=1 << 16)

@@ -51,21 +51,26 @@ async def standing_among(reader: Reader, asked: QuestionTerms, *, conditional: b
     "I prefer window seats".
     """
     read = await reader.standing(asked.terms, _LOOKED_AT, shared=shared)
-    found = [
-        record
-        for record in read
-        if record.kind is not Kind.FACT  # describes somebody: "always there to help" binds no agent
-        and (record.kind is not Kind.MESSAGE or (record.payload.get("speaker") or record.payload.get("role")) == "user")
-        and len(record.content) <= _LONGEST
-        and said("standing", record.content)
-        and (
-            _concerns(asked, record.content)
-            if conditional
-            else not (said("conditional", record.content) or said("preference", record.content))
-        )
-    ]
-    found.sort(key=lambda record: (asked.shares(record.content), record.at), reverse=True)
-    return [_line(record, "standing") for record in found[:_MOST]]
+    held = [each for each in read if _instructs(each)]
+    always = [each for each in held if not (said("conditional", each.content) or said("preference", each.content))]
+    always.sort(key=lambda record: (asked.shares(record.content), record.at), reverse=True)
+    always = always[:_MOST]
+    if not conditional:
+        return [_line(record, "standing") for record in always]
+    about = [each for each in held if each not in always and _concerns(asked, each.content)]
+    about.sort(key=lambda record: (asked.shares(record.content), record.at), reverse=True)
+    return [_line(record, "standing") for record in [*always, *about][:_MOST]]
+
+
+def _instructs(record: Record) -> bool:
+    """Return whether a record may instruct: the user's words, not too long.
+
+    A fact describes somebody: "always there to help" binds no agent.
+    """
+    if record.kind is Kind.FACT or len(record.content) > _LONGEST:
+        return False
+    by_user = record.payload.get("role") == "user" or record.payload.get("speaker") in (None, "user")
+    return record.kind is not Kind.MESSAGE or by_user
 
 
 def _concerns(asked: QuestionTerms, text: str) -> bool:

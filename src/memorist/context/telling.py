@@ -9,7 +9,7 @@ from typing import Any, cast
 from memorist.context.budget import Budget
 from memorist.context.choosing import Chosen
 from memorist.context.company import beside
-from memorist.context.confidence import MIN_CONFIDENCE, confidence_of
+from memorist.context.confidence import MIN_CONFIDENCE, confidence_of, says_nothing
 from memorist.context.dates import dated
 from memorist.context.life_changes import Changed, changes_since, touched
 from memorist.context.lines import Line, laid_out, line_of, ordered
@@ -31,30 +31,23 @@ from memorist.system.aside import aside
 
 STANDING_SHARE = 1 / 3
 """The share of the budget that standing content (topics, pinned records, instructions) may take."""
+LEAST_SHARE = 0.002
+"""A record is told whose share of the probability is at least so much of the best one's."""
+BLIND, MOST_BLIND = 0.75, 0.01
+"""A record must hold so much of what a record drawn blindly would, and the most that is asked for that."""
 ONE_SHARE = 0.2
 """The share of the budget that one record may take, unless it is short or likely to answer."""
 MOST_SHARE = 0.6
 """The largest share of the budget that any record may take."""
-PRICE, PRICED_FROM = 1e-5, 100
-"""The share of the probability that a line must hold for each token told before it, and how many count at least: 0.1 %
-at first, 1 % after 1,000 tokens."""
-BLIND, MOST_BLIND = 0.75, 0.01
-"""A line must hold so much of what a record drawn blindly would, and the most that is asked for that."""
-SURE, SURER = 10, 3
-"""How many times as much more is asked where an answer is certain, and the power of the best score with which that
-grows."""
-ROOM = 0.7
-"""How much the length of a text counts against it in the order: at 1 twice the length needs twice the odds."""
 TIGHT_FROM = 4
 """The position in the order after which less is shown of a record."""
 _SHORT = 80
 """The most words of a record that is not cut, unless it comes late or the budget is small."""
-_LONG = 480
-"""Characters of a text that count as told; of a longer one only a part is."""
-_CHARACTERS_A_TOKEN, _TOKENS_A_LINE = 4, 5
 _LEAST = 1e-6
 _WITH_COMPANY = 3
-"""The best hits, which are told with what belongs beside them."""
+"""The best hits, which are told with what belongs beside them, whether or not anything replaced them."""
+_LOOKED_AT = 12
+"""The best hits of which it is asked whether something changed since."""
 _THEN = "→"
 """Separates a cue from the content."""
 _TOKENS_A_WORD = 1.4
@@ -93,12 +86,13 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
         for line in await standing_among(reader, asked, conditional=not silent, shared=shared):
             chosen.add(line, share=STANDING_SHARE)
     if not silent:
-        new = await aside(lambda: [hit for hit in hits if not chosen.knows(hit.record)], hits)
-        earning, cut = _earning(new, hits)
-        holding = [hit.record for hit in earning if hit.replaced is None]
+        texts = [hit.record.content for hit in hits]
+        new = await aside(lambda: [hit for hit in hits if not chosen.knows(hit.record)], texts)
+        telling, cut = _telling(new)
+        holding = [hit.record for hit in telling[:_LOOKED_AT] if hit.replaced is None]
         changed = await changes_since(reader.recall, holding, {"shared": shared, "now": asked_at, **narrowing}, trust)
-        candidates = await _candidates(reader, earning, changed, asked, tokens)
-        await aside(lambda: chosen.fill(candidates), new)
+        candidates = await _candidates(reader, telling, changed, asked, tokens)
+        await aside(lambda: chosen.fill(candidates), texts)
     elif hits:
         cut = f"none of the {len(hits)} recalled is told: a confidence of {confidence:.2f} is below {least:g}"
     lines = chosen.lines
@@ -111,38 +105,29 @@ def _room(hit: Hit, tokens: int) -> int:
     return int(min(max(_SHORT, words * max(ONE_SHARE, hit.score)), words * MOST_SHARE))
 
 
-def _earning(new: list[Hit], hits: list[Hit]) -> tuple[list[Hit], str]:
-    """Return the hits that are new and worth their tokens, those with the best ratio of share to length first, and why
-    no more.
+def _telling(new: list[Hit]) -> tuple[list[Hit], str]:
+    """Return the hits that are told while they fit, best first, and why no more.
 
-    The longer the text is already, and the surer the best hit, the more a line must hold; a former state makes nothing
-    sure. Of two that may tell states of the same each holds the other's share too, as far as that is likely: "I report
-    to David", where "my boss is Karen" fits the question far better. What is less likely than a record drawn blindly
-    from a small memory tells nothing. The lengths do not depend on the budget, so that a larger one tells at least the
-    same. Known records take no share of the probability from new ones: if the prompt already holds the answer, the rest
-    is chosen as if that record did not exist. The best hit is always told.
+    A record that only asks tells nothing, nor does one that says that it is not known. The others are told down to a
+    share of the probability that is small beside the best one's: what stands so far behind hardly ever answers, nor
+    does it correct what does; in a small memory, nor does what is less likely than a record drawn blindly. Of two that
+    may tell states of the same each holds the other's share, too, as far as that is likely. What an assistant
+    said in a few words is no measure: it may have been right once. Nor are known records for new ones.
     """
-    left = max(min(max(1 - sum(map(_share, hits)), 0.0) + sum(map(_share, new)), 1.0), _LEAST)
-    sure = min(max((hit.score for hit in new if hit.replaced is None), default=0.0) / left, 1.0)
-    each = PRICE * (1 + SURE * sure**SURER)
-    blind = min((hit.signals.get("blind", 0.0) for hit in new), default=0.0)
-    asked_of = least = max(PRICE * PRICED_FROM, min(BLIND * blind, MOST_BLIND))
-    earning, told = list[Hit](), 0.0
-    for hit in sorted(new, key=lambda hit: _share(hit) / _length(hit) ** ROOM, reverse=True):
-        holds = _share(hit) + hit.signals.get("instead", 0.0)
-        if not earning or holds / left >= asked_of:
-            earning.append(hit)
-            told += _length(hit)
-            asked_of = max(each * told, least)
-    cut = f"{len(earning)} of the {len(new)} recalled are told while they fit" if new else ""
-    if len(earning) < len(new):
-        cut += f": no other holds the {asked_of:.2%} of the probability that is asked after {told:.0f} tokens"
-    return earning, cut
-
-
-def _length(hit: Hit) -> float:
-    """Return about how many tokens a hit takes."""
-    return _TOKENS_A_LINE + min(len(hit.record.content), _LONG) / _CHARACTERS_A_TOKEN
+    saying = [hit for hit in new if not says_nothing(hit)]
+    measured = [hit for hit in saying if not hit.signals.get("assistant")] or saying
+    best = max(map(_share, measured), default=0.0)
+    blind = min((hit.signals.get("blind", 0.0) for hit in saying), default=0.0)
+    least = best * max(LEAST_SHARE, min(BLIND * blind, MOST_BLIND))
+    told = [hit for hit in saying if _share(hit) + hit.signals.get("instead", 0.0) >= least]
+    if not new:
+        return told, ""
+    cut = f"{len(told)} of the {len(new)} recalled are told while they fit"
+    if len(saying) < len(new):
+        cut += f"; {len(new) - len(saying)} only ask, or say that it is not known"
+    if len(told) < len(saying):
+        cut += f"; the remaining hits score below {least:.2%}"
+    return told, cut
 
 
 async def _candidates(
@@ -151,7 +136,8 @@ async def _candidates(
     """Return the lines of hits, made when they are tried, of so many words at most."""
     candidates: list[Callable[[int], Line]] = []
     told, foremost = {hit.record.id for hit in hits}, hits[:_WITH_COMPANY]
-    told |= {hit.replaced.by for hit in foremost if hit.replaced}
+    corrected = [hit for hit in hits[:_LOOKED_AT] if hit.replaced]
+    told |= {hit.replaced.by for hit in corrected if hit.replaced}
     marked = {
         hit.record.id: since
         for position, hit in enumerate(foremost)
@@ -162,7 +148,8 @@ async def _candidates(
     for position, hit in enumerate(hits):
         id, room = hit.record.id, _room(hit, tokens)
         candidates.append(partial(_shown, hit, position, changed.get(id), asked, room, told))
-        if position < _WITH_COMPANY and (company := await beside(reader, hit, marked.get(id), asked)) is not None:
+        beside_it = position < _WITH_COMPANY or hit in corrected
+        if beside_it and (company := await beside(reader, hit, marked.get(id), asked)) is not None:
             candidates.append(lambda _, line=company: line)  # type: ignore[misc]  # it is a line
     return candidates
 
