@@ -14,7 +14,7 @@ MIN_CONFIDENCE = 0.1
 """Below this confidence, a context tells only what always holds."""
 SMALL_TALK = 0.8
 """How likely what is said must ask for nothing for a context to be silent, whatever was recalled: greetings, thanks and
-laughter lie above it, and of the questions of the public sets one in a hundred, nearly all of them calls of functions.
+laughter lie above it, and of the questions of the public sets one in two hundred, most of them calls of functions.
 """
 _EMPTY = (("asks_only",), ("nothing_new",), ("unknowing",), ("asking", "unanswered"))
 """Features that together show that a record tells nothing: it only asks, says no word more than the question, or does
