@@ -13,8 +13,9 @@ from memorist.records.record import Kind
 
 _SHORT = 60
 """The most terms of a record that may be a standing instruction as a whole."""
-_INSTRUCTS = 0.6
-"""How likely a record must be an instruction by its vector, where its words do not say so."""
+_INSTRUCTS, _CHATS = 0.93, 0.5
+"""How likely a record must be an instruction by its vector, where its words do not say so; and how likely it may be
+small talk. What is taken for an instruction is told whatever is asked, so it must be sure."""
 _READ = 4096
 """The newest records whose vectors are read for instructions; of older ones the words decide."""
 _REPLACED = 0.5
@@ -50,7 +51,7 @@ def _by_vector(index: WallIndex, rows: Rows, scale: Scale) -> Rows:
     """Return which of some rows, the newest first, instruct by their vectors."""
     message = index.column("kind")[rows] == KINDS[Kind.MESSAGE]
     read = np.flatnonzero(message)[:_READ]
-    likely, asks = (index.likely(head, scale.heads.likely, rows[read]) for head in ("instructs", "asks"))
+    likely, chats = (index.likely(head, scale.heads.likely, rows[read]) for head in ("instructs", "chats"))
     instructs = np.zeros(len(rows), bool)
-    instructs[read] = (likely >= _INSTRUCTS) & (likely > asks)
+    instructs[read] = (likely >= _INSTRUCTS) & (chats < _CHATS)
     return instructs
