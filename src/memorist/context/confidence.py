@@ -10,7 +10,7 @@ from memorist.records.record import Hit
 WEIGHTS: Mapping[str, float] = artefact()["confidence"]
 """Fitted by bench/context/fit.py on questions that a memory can answer and on others that it cannot, in memories of 1
 to 5,000 records; see docs/research/context.md."""
-MIN_CONFIDENCE = 0.1
+MIN_CONFIDENCE = 0.05
 """Below this confidence, a context tells only what always holds."""
 SMALL_TALK = 0.8
 """How likely what is said must ask for nothing for a context to be silent, whatever was recalled: greetings, thanks and
