@@ -460,6 +460,19 @@ async def test_a_correction_is_never_cut_from_what_it_corrects(alice: Memory) ->
         assert ("Katrien" in told.text) == ("Marleen" in told.text) and "Marleen" in told.text, tokens
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On Sunday a walk with Katrien. No sorry, with Marleen.",
+        "On Sunday a walk with Katrien to the lake. Oops, Marleen of course. Thanks for asking!",
+        "Am Sonntag ein Spaziergang mit Katrien. Quatsch, mit Marleen.",
+    ],
+)
+async def test_a_short_correction_is_no_polite_phrase(alice: Memory, text: str) -> None:
+    await alice.remember(text)
+    assert "Marleen" in (await alice.context("walk on Sunday with Katrien", tokens=200, min_confidence=0)).text
+
+
 async def test_of_a_note_without_sentences_the_part_that_answers_is_told(alice: Memory) -> None:
     await alice.remember("lorem ipsum dolor sit amet " * 280 + "the gate code of the allotment is 4471")
     for tokens in (64, 300, 1000):

@@ -36,9 +36,11 @@ def test_a_later_instruction_about_the_same_is_told_alone(first: str, later: str
 
 def test_an_instruction_about_something_else_stays_in_force() -> None:
     held = told(
-        ("2026-01-05", "Never use emojis in your answers."), *WEEK, ("2026-04-01", "From now on use metric units for distances."),
+        ("2026-01-05", "Never use emojis in your answers."),
+        *WEEK,
+        ("2026-04-01", "From now on use metric units for distances."),
         question="How far is it to Rome?",
-    )  # fmt: skip
+    )
     assert "emojis" in held and "metric" in held
 
 

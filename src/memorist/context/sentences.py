@@ -70,7 +70,8 @@ def shortened(text: str, asked: QuestionTerms, most: int, *, tight: bool = False
         return sentence.endswith(QUESTION_MARKS) or any(each.match(given) for each in manners)
 
     beside = [position for position, share in enumerate(shares) if not share]
-    fillers = [each for each in beside if lengths[each] <= _LONGEST_FILLER and is_manners(sentences[each])]
+    brief = [each for each in beside if lengths[each] <= _LONGEST_FILLER and is_manners(sentences[each])]
+    fillers = [each for each in brief if not (each and _names_another(sentences[each], sentences[each - 1]))]
     kept = list(range(len(sentences)))
     kept = _without(kept, sorted(fillers, key=lengths.__getitem__), lengths, _KEPT)
     if tight:
@@ -100,7 +101,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _corrected(sentences: list[str], text: str) -> list[str]:
-    """Return sentences, each joined with those after it that correct it: "With Katrien. No sorry, with Marleen."."""
+    """Return sentences, each joined with those after it that correct it: "With Katrien. No, I meant Marleen."."""
     signs = [each.pattern(sign) for each in tables_of(text) for sign in ("corrects", "no_longer")]
     joined: list[str] = []
     for sentence in sentences:
@@ -110,6 +111,15 @@ def _corrected(sentences: list[str], text: str) -> list[str]:
         else:
             joined.append(sentence)
     return joined
+
+
+def _names_another(sentence: str, before: str) -> bool:
+    """Return whether a sentence has a name or a number that the one before it has not, as what corrects it in a few
+    polite words: "With Katrien. No sorry, with Marleen."."""
+    if sentence.endswith(QUESTION_MARKS):
+        return False
+    named = [word for word in words_in(sentence)[1:] if word[0].isupper() or word[0].isdigit()]
+    return any(word not in before for word in named)
 
 
 def _passages(sentence: str, most: int) -> list[str]:
