@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from memorist.embedders import BatchedEmbedder, BundledEmbedder, Embedder, Role
+from memorist.errors import InvalidInputError
 from memorist.recall import heads as module
 from memorist.recall.heads import AIMS, heads_of, labelled, learned, regression
 from memorist.recall.scale import bundled_heads, measure
@@ -87,6 +88,15 @@ async def test_another_embedder_learns_its_own_once_and_they_are_kept(
         file.write_bytes(spoilt)
         assert module._kept(file, 384) is None
     assert module._kept(file.with_name("none"), 384) is None
+
+
+async def test_a_user_without_a_home_folder_has_heads_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(kind: str) -> Path:
+        raise InvalidInputError("the system does not know the home folder")
+
+    monkeypatch.setattr(module, "folder", nowhere)
+    monkeypatch.setattr(module, "_LEARNED", {})
+    assert not (await heads_of(BatchedEmbedder(HashEmbedder(64)))).weights
 
 
 async def test_an_embedder_that_tells_nothing_apart_has_no_heads() -> None:

@@ -37,7 +37,7 @@ _ENOUGH = 1e-6
 _SOME, _LONG = 3, 1.0
 """Of the labelled texts every so manieth teaches another embedder than the bundled one; seconds from which on what it
 was taught is kept."""
-_LEARNED: dict[Path, Heads] = {}
+_LEARNED: dict[str, Heads] = {}
 """What this process learned, for the next memory with the same embedder."""
 _HELD_OUT, _GOOD = 5, 0.75
 """Every so manieth text tests a head, which must be right of so many of those that are meant and of the others."""
@@ -100,25 +100,28 @@ async def heads_of(embedder: BatchedEmbedder) -> Heads:
     Raises:
         EmbedderError: it cannot embed the texts.
     """
-    file = _file_of(embedder.fingerprint)
-    if file in _LEARNED:
-        return _LEARNED[file]
-    if (kept := _kept(file, embedder.dimensions)) is not None:
+    name = _name_of(embedder.fingerprint)
+    if name in _LEARNED:
+        return _LEARNED[name]
+    file: Path | None = None
+    with suppress(InvalidInputError):  # a user without a home has no cache
+        file = folder("cache") / "heads" / name
+    if file is not None and (kept := _kept(file, embedder.dimensions)) is not None:
         return kept
     start = perf_counter()
-    heads = _LEARNED[file] = await learned(embedder, every=_SOME)
-    if perf_counter() - start > _LONG:
-        with suppress(OSError, InvalidInputError):  # it is a cache: the next process learns them anew
+    heads = _LEARNED[name] = await learned(embedder, every=_SOME)
+    if file is not None and perf_counter() - start > _LONG:
+        with suppress(OSError):  # it is a cache: the next process learns them anew
             file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(file) as stream:
                 np.savez(stream, **heads.weights)  # type: ignore[arg-type]  # arrays by name
     return heads
 
 
-def _file_of(fingerprint: str) -> Path:
-    """Return where the heads of an embedder are kept, under a name that changes with what they are learned from."""
+def _name_of(fingerprint: str) -> str:
+    """Return the name of the file of an embedder's heads, which changes with what they are learned from."""
     digest = blake2b(f"{fingerprint}\0{labelled()}\0{AIMS}".encode(), digest_size=16)
-    return folder("cache") / "heads" / f"{digest.hexdigest()}.npz"
+    return f"{digest.hexdigest()}.npz"
 
 
 def _kept(file: Path, dimensions: int) -> Heads | None:
