@@ -1,4 +1,5 @@
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -116,6 +117,16 @@ def test_the_tags_of_coding_agents_lose_their_brackets(name: str) -> None:
         assert not {"<", ">"} & set(neutralise(f"a <{form}> b </{form}> c"))
     if " " not in name:
         assert neutralise(f'<{name} id="1">x') == f'({name} id="1")x'
+
+
+def test_empty_lines_without_end_are_read_in_a_time_that_grows_with_them() -> None:
+    def seconds(lines: int) -> float:
+        begun = time.process_time()
+        neutralise("\n\n\u200b" * lines)
+        return time.process_time() - begun
+
+    seconds(100)
+    assert seconds(32_000) < 20 * max(seconds(4_000), 0.002)
 
 
 def test_a_speaker_after_an_empty_line_is_no_turn() -> None:

@@ -184,7 +184,7 @@ _TAG = regex(
 )
 _HEADING = regex(rf"(?P<open>#(?:{_BETWEEN}#){{1,8}}+{_BETWEEN})(?P<name>[\w\s{_GAP}]{{1,40}}?){_BETWEEN}:")
 _AFTER_BLANK = regex(r"(?:\n|\\n)\s*(?:\n|\\n)[^\S\n]*")
-_SPEAKER = regex(rf"[\s{_GAP}]*(?P<name>human|assistant)[\s{_GAP}]*(?P<colon>:)")
+_SPEAKER = regex(rf"[\s{_GAP}]{{0,40}}(?P<name>human|assistant)[\s{_GAP}]{{0,40}}(?P<colon>:)")
 """A speaker after an empty line, with which some models were told whose turn it is."""
 _MINIMAX = regex(  # ]~b]  ]~!b[  ]!p~[  ]<]minimax[>[  [e~[
     r"[][]G*(?:~G*(?:!G*)?(?P<b>b)|!G*(?P<p>[pd])G*~|<G*\]G*(?P<name>\w[\wG]{0,300})\[G*>|(?P<e>e)G*~)G*[][]".replace(

@@ -51,6 +51,7 @@ class WrappedStore(Store):
     select = _forwarded(Store.select)
     count = _forwarded(Store.count)
     users = _forwarded(Store.users)
+    dimensions = _forwarded(Store.dimensions)
     tenants = _forwarded(Store.tenants)
     history = _forwarded(Store.history)
     entries = _forwarded(Store.entries)

@@ -185,6 +185,8 @@ class Purger:
             while write(lambda connection: merge_some(connection, begin=begin)):  # noqa: B023
                 begin = False
                 time.sleep(_PAUSE)
+            if not self._connections.submit_read(pending).result():
+                return  # another process has finished them
             write(self._scrub, alone=True)
             write(lambda connection: settle(connection, walls))
 

@@ -293,10 +293,11 @@ def _part_state(connection: apsw.Connection) -> None:
     summaries = query_all(
         connection,
         # Of the agent and the session the key has no more than both joined; the session's messages have them apart.
+        # The summaries are few, so they are the outer table: the other way round each session reads all topics.
         "SELECT said.agent, said.session, kept.content, kept.wall, kept.number FROM records AS kept"
-        " JOIN (SELECT DISTINCT wall, agent, session FROM records WHERE kind = 'message') AS said"
+        " CROSS JOIN (SELECT DISTINCT wall, agent, session FROM records WHERE kind = 'message') AS said"
         " ON said.wall = kept.wall AND kept.key = ?1 || ifnull(said.agent || '/', '') || said.session"
-        " WHERE kept.kind = 'topic' AND ifnull(kept.door, ?2) = ?2",
+        " WHERE kept.kind = 'topic' AND ifnull(kept.door, ?2) = ?2 AND substr(kept.key, 1, length(?1)) = ?1",
         (SUMMARIES, SUMMARIES_DOOR),
     )
     for *summary, wall, number in summaries:
