@@ -11,6 +11,7 @@ import pytest
 from imported import Write, bad, items
 from memorist.errors import InvalidInputError
 from memorist.imports import ColumnsError, Item, Options, load, read, survey
+from memorist.imports.decoding import decode
 from memorist.memory import Memory
 from memorist.records.record import Kind
 
@@ -291,6 +292,15 @@ def test_encodings_of_other_scripts_are_detected_or_named(write: Write, text: st
     [told] = survey(path).guesses()
     assert told.startswith("Not in Unicode, and read as ") and told.endswith(": a.csv")
     assert survey(path, options=Options(encoding=encoding)).guesses() == []
+
+
+@pytest.mark.parametrize("end", ["\n", "."])
+@pytest.mark.parametrize("before", ["", "x"])
+def test_an_encoding_is_detected_where_64_kib_end_inside_a_character(before: str, end: str) -> None:
+    pytest.importorskip("charset_normalizer")
+    line = f"明日の会議は十時からです{end}".encode("cp932")
+    head = (before.encode() + b"".join([line] * 3000))[: 1 << 16]
+    assert "明日の会議は十時からです" in decode(head)
 
 
 def test_without_the_library_it_is_said_what_installs_it(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

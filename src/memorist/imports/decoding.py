@@ -20,6 +20,9 @@ _FEWEST = 10
 _SEVEN_BITS = b"\x1b$", b"\x1b("
 """What begins Japanese in an encoding that has no bytes beyond ASCII."""
 
+_IN_CHARACTERS = bytes(sorted({*range(256)} - {*b"\t\r !\"',."}))
+"""The bytes that may be the first or last of a character, in any encoding that keeps ASCII."""
+
 
 def text_of(stream: BinaryIO, head: bytes, encoding: str | None = None) -> TextIO:
     """Return a stream of text, by its encoding or, where none is given, as `encoding_of` finds it.
@@ -44,8 +47,16 @@ def encoding_of(head: bytes) -> str:
     if len(head) > 3 and b"\0" in (head[1:2], head[:1]) and head[:4].count(0) == 2:  # ASCII first, and no mark
         return "utf-16-le" if head[1] == 0 else "utf-16-be"
     if is_foreign(head):
-        return _detected(head[:_LOOKED_AT]) or _UTF_8
+        return _detected(_whole(head)) or _UTF_8
     return _UTF_8
+
+
+def _whole(head: bytes) -> bytes:
+    """Return what detection looks at, which does not end inside a character."""
+    if len(head) < _LOOKED_AT:
+        return head
+    head = head[:_LOOKED_AT]
+    return head[: head.rfind(b"\n") + 1] or head.rstrip(_IN_CHARACTERS) or head
 
 
 def is_foreign(head: bytes) -> bool:
