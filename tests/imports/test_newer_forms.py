@@ -127,6 +127,16 @@ def test_claudes_projects_and_their_documents(write: Write) -> None:
     ]
 
 
+def test_claudes_documents_of_one_name_are_several(write: Write) -> None:
+    files = [{"filename": name, "content": f"{name} {n}"} for n in (1, 2) for name in ("brief.md", "instructions")]
+    named = [{"uuid": f"d{n}", "filename": "brief.md", "content": f"named {n}"} for n in (1, 2)]
+    project = {"uuid": "p", "name": "Garden", "prompt_template": "Be brief", "docs": [*files, *named]}
+    found = items(write("projects.json", [project]))
+    assert len(found) == len({each.id for each in found}) == 7
+    project["docs"] = named[1:]
+    assert items(write("projects.json", [project]))[-1].id == found[-1].id
+
+
 def deepseek(parent: str, kind: str, text: str, at: str) -> dict[str, Any]:
     fragments = [{"type": kind, "content": text}]
     if kind == "RESPONSE":

@@ -3,6 +3,7 @@
 Where a conversation has branches, what is read is the one that was shown last.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -51,11 +52,15 @@ def _project(where: str, given: Any) -> Iterator[Item]:
     """Yield what a project says of itself, and its documents."""
     about, id = {"project": given.get("name")}, given["uuid"]
     own = (("description", "description"), ("instructions", "prompt_template"))
-    texts = [(name, given.get(field), given.get("created_at")) for name, field in own]
+    for name, field in own:
+        yield from _document(where, f"project/{id}/{name}", name, given.get(field), given.get("created_at"), about)
+    seen = Counter[str]()
     for document in given.get("docs") or ():
-        texts.append((document["filename"], document.get("content"), document.get("created_at")))
-    for name, text, when in texts:
-        yield from _document(where, f"project/{id}/{name}", name, text, when, about)
+        name = document["filename"]
+        seen[name] += 1
+        own_id = document.get("uuid") or f"{seen[name]}/{name}"
+        text, when = document.get("content"), document.get("created_at")
+        yield from _document(where, f"project/{id}/document/{own_id}", name, text, when, about)
 
 
 def _document(where: str, id: str, name: str, text: str | None, when: Any, about: Mapping[str, Any]) -> Iterator[Item]:
