@@ -456,6 +456,16 @@ def test_a_quotation_of_ones_own_and_words_below_a_reply_are_kept(write: Write) 
     assert text_of(write, letter("Re: Boat", (html, "html"))) == "To be\n\nYes"
 
 
+@pytest.mark.parametrize("names", [("From", "To", "Date"), ("Von", "An", "Datum"), ("Van", "Aan", "Datum")])
+def test_a_journey_is_no_header_of_a_message(write: Write, names: tuple[str, str, str]) -> None:
+    values = ("Amsterdam", "Berlin", "12 March")
+    journey = "\n".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
+    text = f"Our trip:\n\n{journey}\n\nSeats 4 and 5"
+    assert text_of(write, letter("Trip", (text, "plain"))) == text
+    quoted = journey.replace("Amsterdam", "Bob <b@x.org>")
+    assert text_of(write, letter("Trip", (f"Yes\n\n{quoted}\n\nAt nine?", "plain"))) == "Yes"
+
+
 def test_outlooks_headers_above_what_is_answered(write: Write) -> None:
     text = "Yes\n\nFrom: Bob <b@x.org>\nSent: Tuesday\nTo: Anna\nSubject: Boat\n\nAt nine?\n"
     assert text_of(write, letter("Re: Boat", (text, "plain"))) == "Yes"

@@ -38,10 +38,10 @@ _FORWARDED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _HEAD = re.compile(
-    r"\*?(?:From|Von|De|Da|Van|Från|Fra):\*? [^\n]+\n\*?(?:(?:To|An|Para|À|A|Aan|Til):[^\n]+\n\*?)?"
-    r"(?:Sent|Date|Gesendet|Datum|Enviado|Envoyé|Inviato|Verzonden|Skickat|Sendt):"
+    r"\*?(?:From|Von|De|Da|Van|Från|Fra):\*? (?P<from>[^\n]+)\n\*?(?:(?:To|An|Para|À|A|Aan|Til):[^\n]+\n\*?)?"
+    r"(?:Sent|Gesendet|Enviado|Envoyé|Inviato|Verzonden|Skickat|Sendt|(?P<date>Date|Datum)):"
 )
-"""The headers that Outlook writes above a message that is answered."""
+"""The headers that Outlook writes above a message that is answered. A journey has a place from and a date, too."""
 _LONGEST_HEAD = 1_000
 _ORIGINAL = re.compile(r"_{20,}|-{3,} ?(?:Original|Forwarded|Ursprüngliche|Weitergeleitete)[\w ]*-{3,}", re.IGNORECASE)
 
@@ -141,7 +141,7 @@ def _own_words(text: str) -> str:
     kept: list[str] = []
     lines = text.replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines):
-        if line == "-- " or _ORIGINAL.match(line) or _HEAD.match("\n".join(lines[number : number + 3])[:_LONGEST_HEAD]):
+        if line == "-- " or _ORIGINAL.match(line) or _is_head("\n".join(lines[number : number + 3])[:_LONGEST_HEAD]):
             break
         if not line.startswith(">"):
             kept.append(line.rstrip())
@@ -155,6 +155,12 @@ def _own_words(text: str) -> str:
                 del kept[-count:]
                 break
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+
+
+def _is_head(text: str) -> bool:
+    """Return whether a text begins with the headers of a message that is answered."""
+    found = _HEAD.match(text)
+    return found is not None and (found["date"] is None or "@" in found["from"])
 
 
 def _ids(value: str | None) -> list[str]:
