@@ -414,6 +414,14 @@ def test_a_message_that_is_passed_on_is_kept(write: Write, subject: str, text: s
     assert found.startswith("FYI\n") and found.endswith("It leaves at nine.") and "From: Bob" in found
 
 
+@pytest.mark.parametrize("subject", ["Re: Boat", "AW: Boat", "SV: Fwd: Boat", "Re[2]: Boat", "Boat"])
+def test_an_answer_to_a_message_that_was_passed_on_is_no_such_message(write: Write, subject: str) -> None:
+    quoted = "".join(f"> {line}\n" for line in FORWARDED.splitlines())
+    assert text_of(write, letter(subject, (f"Yes\n\nOn Tuesday, Bob wrote:\n{quoted}", "plain"))) == "Yes"
+    if subject != "Boat":
+        assert text_of(write, letter(subject, (FORWARDED.replace("FYI", "Yes"), "plain"))) == "Yes"
+
+
 def test_a_message_that_is_attached_is_kept(write: Write) -> None:
     message, inner = EmailMessage(), EmailMessage()
     inner["Subject"] = "Boat"

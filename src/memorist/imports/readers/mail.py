@@ -32,9 +32,11 @@ _LONGEST_INTRODUCTION = 1_000
 _LOOKED_AT = 100_000
 _FORWARD = re.compile(r"\s*(?:fwd?|wg|tr|rv|enc|i|vs|doorst)\s*:", re.IGNORECASE)
 """How the subject of a message that is passed on begins."""
+_REPLY = re.compile(r"\s*(?:re|aw|sv|antw|odp|rif|res|ynt)(?:\[\d{1,3}\])?\s*:", re.IGNORECASE)
+"""How the subject of a message that answers begins: what it passes on is what it answers."""
 _FORWARDED = re.compile(
-    r"^>?[ \t]*(?:-{3,} ?(?:Forwarded|Weitergeleitete|Mensaje reenviado|Message transféré|Messaggio inoltrato"
-    r"|Doorgestuurd)[\w ]*-{3,}|Begin forwarded message:)",
+    r"^(?:[ \t]*-{3,} ?(?:Forwarded|Weitergeleitete|Mensaje reenviado|Message transféré|Messaggio inoltrato"
+    r"|Doorgestuurd)[\w ]*-{3,}|>?[ \t]*Begin forwarded message:)",
     re.IGNORECASE | re.MULTILINE,
 )
 _HEAD = re.compile(
@@ -88,8 +90,7 @@ def _message(where: str, raw: bytes) -> Iterator[Item | Left]:
         yield Left("mails of spam, trash and drafts")
         return
     body = _body(raw)
-    is_forward = bool(_FORWARD.match(headers.get("subject", "")) or _FORWARDED.search(body[:_LOOKED_AT]))
-    text = _unquoted(body) if is_forward else _own_words(body)
+    text = _unquoted(body) if _is_forward(headers.get("subject", ""), body) else _own_words(body)
     id, before = _ids(headers.get("message-id")), _ids(headers.get("references")) + _ids(headers.get("in-reply-to"))
     subject, when = headers.get("subject", "").strip(), None
     with suppress(ValueError):
@@ -118,6 +119,12 @@ def _body(raw: bytes) -> str:
         elif kind == "text/html":
             html.append(_decoded(part))
     return "\n\n".join(plain or map(mail_text, html))
+
+
+def _is_forward(subject: str, body: str) -> bool:
+    if _FORWARD.match(subject) or _REPLY.match(subject):
+        return _FORWARD.match(subject) is not None
+    return _FORWARDED.search(body[:_LOOKED_AT]) is not None
 
 
 def _unquoted(text: str) -> str:
