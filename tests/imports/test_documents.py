@@ -79,6 +79,55 @@ def test_each_section_of_a_word_document_is_a_note(write: Write, pack: Write) ->
         assert survey(path).left == {"headings without a text": 2}
 
 
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+
+def word(*blocks: str) -> bytes:
+    """Return a document of these blocks, in its XML."""
+    document = pytest.importorskip("docx").Document()
+    for block in blocks:
+        document.element.body.insert(-1, pytest.importorskip("docx.oxml").parse_xml(block.replace(">", f" {W}>", 1)))
+    stream = io.BytesIO()
+    document.save(stream)
+    return stream.getvalue()
+
+
+def run(text: str) -> str:
+    return f"<w:r><w:t xml:space='preserve'>{text}</w:t></w:r>"
+
+
+def test_equal_cells_of_a_row_are_kept_and_merged_ones_told_once(write: Write) -> None:
+    cells = "".join(f"<w:tc><w:p>{run(text)}</w:p></w:tc>" for text in ("Anna", "yes", "yes"))
+    merged = f"<w:tc><w:tcPr><w:gridSpan w:val='3'/></w:tcPr><w:p>{run('All')}</w:p></w:tc>"
+    grid = "<w:tblGrid>" + "<w:gridCol/>" * 3 + "</w:tblGrid>"
+    [item] = items(write("a.docx", word(f"<w:tbl>{grid}<w:tr>{cells}</w:tr><w:tr>{merged}</w:tr></w:tbl>")))
+    assert item.content == "a\n\nAnna | yes | yes\nAll"
+
+
+def test_a_word_document_is_read_as_its_tracked_changes_leave_it(write: Write) -> None:
+    deleted = "<w:del><w:r><w:delText>eight</w:delText></w:r></w:del>"
+    changed = f"<w:p>{run('It leaves at ')}{deleted}<w:ins>{run('nine')}</w:ins></w:p>"
+    moved = f"<w:p><w:moveFrom>{run('gone')}</w:moveFrom><w:moveTo>{run('here')}</w:moveTo></w:p>"
+    [item] = items(write("a.docx", word(changed, moved)))
+    assert item.content == "a\n\nIt leaves at nine\n\nhere"
+
+
+def test_the_fields_of_a_word_document_are_read(write: Write) -> None:
+    def field(content: str, about: str = "") -> str:
+        return f"<w:sdt><w:sdtPr>{about}</w:sdtPr><w:sdtContent>{content}</w:sdtContent></w:sdt>"
+
+    contents = "<w:docPartObj><w:docPartGallery w:val='Table of Contents'/></w:docPartObj>"
+    row = f"<w:tr><w:tc><w:p>{run('A row')}</w:p></w:tc></w:tr>"
+    blocks = [
+        field(field(f"<w:p>{run('Name: ')}{field(run('Anna'))}</w:p>")),
+        f"<w:p>{run('City: ')}{field(run('Click here'), '<w:showingPlcHdr/>')}</w:p>",
+        field(f"<w:p>{run('Chapter 1')}</w:p>", contents),
+        f"<w:tbl><w:tblGrid><w:gridCol/></w:tblGrid>{field(row)}</w:tbl>",
+    ]
+    [item] = items(write("a.docx", word(*blocks)))
+    assert item.content == "a\n\nName: Anna\n\nCity: \n\nA row"
+
+
 CALENDAR = """\
 BEGIN:VCALENDAR
 VERSION:2.0

@@ -16,6 +16,13 @@ from memorist.imports.sources import Part
 _LARGEST = 100_000_000
 """In bytes, of all that is in one."""
 _HEADING = "Heading "
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_DELETED = tuple(_W + name for name in ("del", "moveFrom"))
+_AROUND = tuple(_W + name for name in ("ins", "moveTo", "sdt", "customXml", "smartTag"))
+"""What stands around text in which the library finds none: tracked insertions, and what marks a text as a field."""
+_CONTENT = f"{_W}sdtContent"
+_PLACEHOLDER = f"{_W}sdtPr/{_W}showingPlcHdr"
+_GALLERY = f"{_W}sdtPr/{_W}docPartObj/{_W}docPartGallery"
 
 
 def recognise(part: Part) -> bool:
@@ -24,7 +31,9 @@ def recognise(part: Part) -> bool:
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Left]:
-    """Yield each section, its tables included; no comments, headers, footers and pictures.
+    """Yield each section, its tables included, as its tracked changes leave it.
+
+    No comments, headers, footers and pictures, no table of contents, and no field that nobody filled in.
 
     Raises:
         MissingExtraError: the library that reads it is not installed.
@@ -36,6 +45,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Left]:
         _check(stream)
         try:
             document = Document(stream)
+            _unwrap(document.element.body)
             sections = [*_sections(document)]
         except Exception as error:  # the library raises whatever a damaged file leads it to
             raise FormatError(f"it is a damaged document: {type(error).__name__}: {error}") from error
@@ -63,6 +73,23 @@ def _check(stream: BinaryIO) -> None:
     stream.seek(0)
 
 
+def _unwrap(body: Any) -> None:
+    """Take what was deleted out of a document, and put the text of insertions and fields where the library reads it."""
+    for element in [*body.iter(*_DELETED)]:
+        element.getparent().remove(element)
+    for element in [*body.iter(*_AROUND)]:
+        content = element if element.find(_CONTENT) is None else element.find(_CONTENT)
+        for child in [] if _is_no_text(element) else [*content]:
+            element.addprevious(child)
+        element.getparent().remove(element)
+
+
+def _is_no_text(field: Any) -> bool:
+    gallery = field.find(_GALLERY)
+    is_contents = gallery is not None and gallery.get(f"{_W}val") == "Table of Contents"
+    return is_contents or field.find(_PLACEHOLDER) is not None
+
+
 def _sections(document: Any) -> Iterator[tuple[list[str], str]]:
     """Yield the text of each section and the headings above it."""
     above: list[tuple[int, str]] = []
@@ -79,9 +106,13 @@ def _sections(document: Any) -> Iterator[tuple[list[str], str]]:
             above = [*((depth, name) for depth, name in above if depth < int(level)), (int(level), block.text.strip())]
             lines = []
             continue
-        rows = (" | ".join(dict.fromkeys(cell.text.strip() for cell in row.cells)) for row in block.rows)
-        lines.append("\n".join(rows))
+        lines.append("\n".join(map(_row, block.rows)))
     yield [name for _, name in above], "\n\n".join(filter(None, lines))
+
+
+def _row(row: Any) -> str:
+    cells = {cell._tc: cell.text.strip() for cell in row.cells}  # a merged one comes once for each of its columns
+    return " | ".join(cells.values())
 
 
 def _made(document: Any) -> datetime | None:
