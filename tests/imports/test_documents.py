@@ -3,6 +3,8 @@
 import io
 import sys
 from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -166,7 +168,7 @@ END:VCALENDAR
 def test_a_calendars_events_and_tasks_are_notes(write: Write) -> None:
     pytest.importorskip("icalendar")
     path = write("home.ics", CALENDAR)
-    dentist, holiday, rent = items(path)
+    dentist, holiday, rent = items(path, zone=UTC)
     assert dentist.content == (
         "Dentist\n2024-03-12 08:00 to 2024-03-12 09:00\nAt: Storgata 1, Oslo\nRepeats: FREQ=YEARLY\nWith: Bob\n"
         "Bring the card"
@@ -175,6 +177,34 @@ def test_a_calendars_events_and_tasks_are_notes(write: Write) -> None:
     assert (holiday.content, holiday.happened_at) == ("Holiday\n2024-04-01", datetime(2024, 4, 1))
     assert (rent.content, rent.happened_at) == ("Pay the rent\n2024-05-01 10:00", datetime(2024, 5, 1, 10))
     assert survey(path).left == {"cancelled events": 1}
+
+
+def event(write: Write, *lines: str, **options: Any) -> str:
+    """Return what a calendar's event with these lines becomes."""
+    pytest.importorskip("icalendar")
+    text = "\n".join(("BEGIN:VCALENDAR", "BEGIN:VEVENT", *lines, "END:VEVENT", "END:VCALENDAR", ""))
+    [item] = items(write("a.ics", text), **options)
+    return item.content
+
+
+@pytest.mark.parametrize(
+    ("end", "days"), [("20240402", "2024-04-01"), ("20240404", "2024-04-01 to 2024-04-03"), ("20240401", "2024-04-01")]
+)
+def test_whole_days_end_on_their_last(write: Write, end: str, days: str) -> None:
+    given = ("SUMMARY:Trip", "DTSTART;VALUE=DATE:20240401", f"DTEND;VALUE=DATE:{end}")
+    assert event(write, *given) == f"Trip\n{days}"
+
+
+def test_a_time_in_utc_is_told_in_the_zone_of_the_user(write: Write) -> None:
+    oslo = ZoneInfo("Europe/Oslo")
+    assert event(write, "SUMMARY:Call", "DTSTART:20240312T233000Z", zone=oslo) == "Call\n2024-03-13 00:30"
+    given = ("SUMMARY:Call", "DTSTART;TZID=America/New_York:20240312T090000")
+    assert event(write, *given, zone=oslo) == "Call\n2024-03-12 09:00"
+
+
+def test_an_event_may_have_a_line_several_times(write: Write) -> None:
+    given = ("SUMMARY:Tea", r"CATEGORIES:Home,Tea\, milk", "CATEGORIES:Food", "DESCRIPTION:One", "DESCRIPTION:Two")
+    assert event(write, *given) == "Tea\nCategories: Home, Tea, milk, Food\nOne, Two"
 
 
 CARDS = """\
