@@ -221,7 +221,9 @@ def test_a_long_piece_of_code_keeps_its_blank_lines(write: Write) -> None:
     assert item.content == f"a\n\n{code}"
 
 
-@pytest.mark.parametrize("letter", ["`", "``` ` ", "%%` ", "<!-- ` ", "> ```\n", "[[", "a ", "x '", "- a: [", " #a"])
+@pytest.mark.parametrize(
+    "letter", ["`", "``` ` ", "%%` ", "<!-- ` ", "> ```\n", "[[", "a ", "x '", "- a: [", " #a", "\u00a0"]
+)
 @pytest.mark.parametrize("before", ["", "---\nx: ", "---\nx: [", "---\nx", "---\nx:\n"])
 def test_hostile_notes_are_read_in_linear_time(write: Write, before: str, letter: str) -> None:
     def seconds(number: int) -> float:

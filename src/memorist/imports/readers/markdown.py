@@ -32,7 +32,7 @@ _BLOCK_ID = re.compile(r"\^[\w-]+")
 _LONGEST_FRONT = 10_000
 """The most lines of front matter; a longer block is ordinary text."""
 _DATES = ("date", "created", "created_at", "creation date", "published")
-_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")
+_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 _MANY_BLANK = re.compile(r"\n(?:[ \t]*\n){2,}")
 _NO_TEXT = Left("headings without a text")
 FRONT = f"{KEPT}: export"
@@ -169,7 +169,7 @@ def _plain(segments: Iterable[Segment]) -> str:
     parts = list(segments)
     for number, (text, is_code) in enumerate(parts, start=1):
         texts.append(text if is_code else _shown(text, whole=number == len(parts)))
-    return _BLANK_LINES.sub("", "".join(texts))
+    return _BLANK_LINES.sub("", "".join(texts)).rstrip()
 
 
 def _shown(text: str, *, whole: bool) -> str:
