@@ -59,6 +59,18 @@ def test_a_plain_text_is_a_note_with_the_time_of_its_first_line(write: Write) ->
     assert items(write("2024-03-13.txt", "Hello"))[0].happened_at == datetime(2024, 3, 13)
 
 
+def test_a_text_without_blank_lines_is_cut_between_lines(write: Write) -> None:
+    lines = [f"{number} " + "word " * 30 + "end" for number in range(100)]
+    found = items(write("Log.txt", "\n".join(lines)))
+    assert "\n".join(each.content.removeprefix("Log\n\n") for each in found) == "\n".join(lines)
+    assert len(found) == 9 and all(len(each.content) < 2_100 for each in found)
+
+
+def test_a_text_that_is_too_long_is_refused(write: Write) -> None:
+    [told] = bad(write("Log.txt", "line\n" * 4_000_001))
+    assert told.reason == "it has more than 20,000,000 characters; split it"
+
+
 def test_each_page_of_a_pdf_is_a_note(write: Write, pack: Write) -> None:
     pytest.importorskip("pypdf")
     given = pdf("The boat leaves at nine", "", "Bring boots")

@@ -135,16 +135,28 @@ def branch(parents: Mapping[str, Any], current: Any) -> list[str]:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces of whole paragraphs, none longer than a note should be if its paragraphs are not."""
-    piece, *rest = re.split(r"(\n\s*\n)", text)
-    for blank, paragraph in zip(rest[::2], rest[1::2], strict=True):
-        if piece and len(piece) + len(paragraph) > _LONGEST_NOTE:
+    """Yield a text in pieces of whole paragraphs, or lines of a long one; none is too long for a note if no line is."""
+    piece = ""
+    for before, passage in _passages(text):
+        if piece and len(piece) + len(passage) > _LONGEST_NOTE:
             yield piece
-            piece = paragraph
+            piece = passage
         else:
-            piece += blank + paragraph if piece else paragraph
+            piece += before + passage if piece else passage
     if piece:
         yield piece
+
+
+def _passages(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each paragraph, or each line of one that is too long for a note, after what stands before it."""
+    parts = ["", *re.split(r"(\n\s*\n)", text)]
+    for before, paragraph in zip(parts[::2], parts[1::2], strict=True):
+        if len(paragraph) <= _LONGEST_NOTE:
+            yield before, paragraph
+            continue
+        first, *lines = paragraph.split("\n")
+        yield before, first
+        yield from (("\n", line) for line in lines)
 
 
 def notes_of(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from memorist.errors import FormatError
 from memorist.imports.noted import time_of
 from memorist.imports.reader import Item, Options, Reader
 from memorist.imports.readers.common import notes_of
@@ -18,9 +19,15 @@ def recognise(part: Part) -> bool:
 
 
 def read(part: Part, options: Options) -> Iterator[Item]:
-    """Yield the text in pieces of whole paragraphs, each below the file's name."""
+    """Yield the text in pieces of whole paragraphs, each below the file's name.
+
+    Raises:
+        FormatError: it is too long.
+    """
     with part.text() as stream:
-        text = stream.read(_LONGEST)
+        text = stream.read(_LONGEST + 1)
+    if len(text) > _LONGEST:
+        raise FormatError(f"it has more than {_LONGEST:,} characters; split it")
     first = next((line for line in text.splitlines() if line.strip()), "")
     yield from notes_of(part, [], text, when=time_of(part.title, first))
 
