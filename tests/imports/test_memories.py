@@ -150,7 +150,8 @@ async def test_what_another_users_is_taken_only_where_that_is_said(memory: Memor
     assert (report.added, report.failed) == (0, 3)
     assert "user 'alice', and this is the memory of user 'carl'" in report.bad[0].reason
     assert "--owner 'alice'" in report.bad[0].reason
-    assert (await load(carl, tmp_path / "store", options=Options(owner="alice"))).added == 1
+    report = await load(carl, tmp_path / "store", options=Options(owner="alice"))
+    assert (report.added, report.left) == (1, {"records of other owners": 2})
     assert [each.content async for each in carl.iterate()] == ["alice likes tea"]
     assert (await load(carl, tmp_path / "store", options=Options(owner=EVERYONE))).added == 2
     assert await memory.admin.users() == {"carl": 3}
@@ -281,6 +282,7 @@ async def test_langgraphs_store(tmp_path: Path) -> None:
         survey(tmp_path / "store.db")
     [anna] = items(tmp_path / "store.db", owner="users.anna")
     assert (anna.content, anna.user, anna.metadata["namespace"]) == ("Likes tea", None, ["users", "anna"])
+    assert survey(tmp_path / "store.db", options=Options(owner="users.anna")).left == {"records of other owners": 1}
     told = survey(tmp_path / "store.db", options=Options(owner=EVERYONE))
     assert (told.notes, told.titles, [each.where for each in told.first_bad]) == (
         1,

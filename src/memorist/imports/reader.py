@@ -120,6 +120,7 @@ class Left:
     number: int = 1
 
 
+OF_OTHERS = Left("records of other owners")
 _MOST_NAMED = 50
 
 
@@ -170,11 +171,11 @@ class Options:
         if self.encoding is not None:
             checked_encoding(self.encoding)
 
-    def taken(self, item: Item) -> Item | None:
-        """Return an item as it is stored, as the memory's own if its owner was named; None if another was."""
+    def taken(self, item: Item) -> Item | Left:
+        """Return an item as it is stored, as the memory's own if its owner was named, or that it is left out."""
         if self.owner is None:
             return item
-        return replace(item, user=None) if self.owner in (EVERYONE, item.user) else None
+        return replace(item, user=None) if self.owner in (EVERYONE, item.user) else OF_OTHERS
 
     def me_in(self, conversation: str | None) -> str | None:
         """Return the speaker who is the user in a conversation, None where that is not known."""

@@ -292,8 +292,7 @@ def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, I
                 taken = options.taken(item) if isinstance(item, Item) else item
                 if isinstance(taken, Item) and not taken.content.strip():
                     taken = _without_words(taken)
-                if taken is not None:
-                    yield reader, part, taken
+                yield reader, part, taken
         except (ColumnsError, OwnerError) as error:
             if len(found.known) == 1:
                 raise

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.imports.reader import EVERYONE, Bad, Item, Options, OwnerError, Reader
+from memorist.imports.reader import EVERYONE, OF_OTHERS, Bad, Item, Left, Options, OwnerError, Reader
 from memorist.imports.readers.common import attempt, database, holding, text_field
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
@@ -13,7 +13,7 @@ _ITEMS = "SELECT prefix, key, value, created_at FROM store ORDER BY rowid"
 _NAMESPACES = "SELECT DISTINCT prefix FROM store ORDER BY prefix"
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Bad]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield the text of each item as a note, with its namespace and key.
 
     Which part of a namespace names a user is the program's own affair, so several are not mixed unasked.
@@ -28,6 +28,8 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
         for row in connection.execute(_ITEMS):
             if options.owner is None or options.owner == EVERYONE or f"{row[0]}.".startswith(f"{options.owner}."):
                 yield from attempt(f"item {row[0]}/{row[1]}", _item, tuple(row), options.owner)
+            else:
+                yield OF_OTHERS
 
 
 def _item(where: str, row: tuple[str, str, str, Any], owner: str | None) -> Iterator[Item]:
