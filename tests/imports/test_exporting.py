@@ -203,6 +203,20 @@ async def test_a_large_export_is_recognised(name: str, memory: Memory, tmp_path:
     assert (await load(memory, path)).existing == report.written
 
 
+@pytest.mark.parametrize("sessions", [["monday"], ["monday", "tuesday"]])
+async def test_a_summary_whose_messages_are_gone_goes_out_and_comes_back(
+    sessions: list[str], memory: Memory, write: Write, tmp_path: Path
+) -> None:
+    message = {"id": "1", "name": "Anna", "role": "user", "content": "Hi"}
+    for session in sessions:
+        state = {"_compressed_summary": f"Of {session}", "content": [[{**message, "id": session}, []]]}
+        await load(memory, write(f"{session}.json", state))
+    await memory.forget(*[each.id async for each in memory.scoped(session="monday").iterate(kind="message")])
+    await export(memory, tmp_path / "out.json", to="agentscope")
+    summaries = [each for each in items(tmp_path / "out.json") if each.kind is Kind.STATE]
+    assert {each.session: each.content for each in summaries} == {name: f'"Of {name}"' for name in sessions}
+
+
 async def test_an_export_for_everyone_says_whose_each_record_is_or_is_refused(full: Memory, tmp_path: Path) -> None:
     memory = Memory(full._engine, full._call.at(Scope()))
     assert (await export(memory, tmp_path / "all.json", to="mem0", everyone=True)).written == 12

@@ -23,6 +23,7 @@ FORM = "agentscope"
 SUMMARY = "_compressed_summary"
 """Where a state has the summary of the messages that were removed."""
 _STATE = re.compile(r'"content"\s*:\s*\[\s*(?:\[\s*)?\{\s*"id"\s*:')
+_SUMMED_UP = re.compile(rf'"{SUMMARY}"\s*:\s*"[^"]')
 _MESSAGE = ("name", "role", "content")
 _TICK = timedelta(microseconds=1)
 _NOBODY = "default_user"
@@ -41,9 +42,11 @@ class _Talk(NamedTuple):
 
 
 def recognise(part: Part) -> bool:
-    """Whether a file holds a state with messages, or is such a database."""
-    named = all(f'"{name}"' in part.beginning for name in _MESSAGE) if part.json[0] == "{" else False
-    return (named and _STATE.search(part.beginning) is not None) or _in_database(part)
+    """Whether a file holds a state with messages or a summary, or is such a database."""
+    if part.json[0] != "{":
+        return _in_database(part)
+    named = all(f'"{name}"' in part.beginning for name in _MESSAGE)
+    return (named and _STATE.search(part.beginning) is not None) or _SUMMED_UP.search(part.beginning) is not None
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Bad]:

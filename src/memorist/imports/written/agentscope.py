@@ -6,6 +6,7 @@ The mirror of the reader of the same name. Several make the file of a `JSONSessi
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from memorist.imports.keeping import KEPT, kept
@@ -36,8 +37,9 @@ class _States(Output):
         return iter(())
 
     def end(self) -> Iterator[str]:
-        names, several, separator = Counter[str](), len(self._talks) > 1, "\n"
-        for agent, session, messages in self._talks:
+        alone = [(*labels, iter(())) for labels in self._summaries if labels not in self._talks]
+        names, several, separator = Counter[str](), len(self._talks) + len(alone) > 1, "\n"
+        for agent, session, messages in chain(self._talks, alone):
             about = {
                 SUMMARY: self._summaries.pop((agent, session), ""),
                 KEPT: json.dumps({"agent": agent, "session": session}),

@@ -25,6 +25,9 @@ class Conversations:
     def __len__(self) -> int:
         return len(self._places)
 
+    def __contains__(self, labels: object) -> bool:
+        return labels in self._places
+
     def __iter__(self) -> Iterator[tuple[str | None, str | None, Iterator[Any]]]:
         """Yield each conversation's agent, session and messages; the file is released behind the last."""
         for (agent, session), places in self._places.items():
