@@ -36,7 +36,6 @@ def test_help_loads_neither_the_store_nor_the_model(db: Path) -> None:
     code = """if True:
         import sys
         from memorist.cli import main
-from memorist.sync import Memory
         try:
             main()
         except SystemExit:

@@ -75,7 +75,7 @@ _PAGES: Mapping[tuple[str, Right], Mapping[str, tuple[Handler, Sequence[str]]]] 
         "/undo": (changes.undo, ()),
         "/topic": (changes.set_topic, ("topic", "value")),
         "/import": (importing.upload, ("file", "zone")),
-        "/import/now": (importing.go, ("do", "as", "me", "owner", "zone", *importing.COLUMNS)),
+        "/import/now": (importing.go, ("do", "as", "me", "owner", "encoding", "zone", *importing.COLUMNS)),
         "/imports/undo": (importing.take_back, ("id",)),
         "/case": (cases.keep, ("id", "right")),
         "/uncase": (cases.remove, ("id",)),

@@ -15,7 +15,7 @@ from memorist.stores.postgres.rows import SELECTED, record_from, unescaped, vect
 from memorist.stores.rows import COLUMNS, NAMES, dump_record, values_of
 from memorist.stores.sqlite import writes as sqlite_writes
 from memorist.stores.sqlite.copying import copy_to
-from memorist.stores.sqlite.schema import migrate
+from memorist.stores.sqlite.schema import count_anew, migrate
 
 _AT_ONCE = 2000
 _ROW = "INSERT INTO records (wall, number, {}, at, epoch) VALUES ({})"
@@ -69,6 +69,7 @@ async def _fill(connection: Connection, schema: str, copy: apsw.Connection) -> N
             before = dump_record(values_of(record_from(json.loads(before), Wall(tenant, user or None))))
         values = (epoch, ids[tenant, user], *change, before)
         copy.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+    count_anew(copy)
 
 
 async def _rows(

@@ -237,16 +237,10 @@ def _count_records(connection: apsw.Connection) -> None:
             wall INTEGER NOT NULL, kind TEXT NOT NULL, current INTEGER NOT NULL, records INTEGER NOT NULL,
             PRIMARY KEY (wall, kind, current)
         ) WITHOUT ROWID;
-        INSERT INTO counts SELECT wall, kind, superseded_at IS NULL, count(*) FROM records GROUP BY 1, 2, 3;
-
         CREATE TABLE derivations (
             source TEXT NOT NULL, wall INTEGER NOT NULL, derived TEXT NOT NULL, PRIMARY KEY (source, wall, derived)
         ) WITHOUT ROWID;
         CREATE INDEX derivations_by_derived ON derivations (wall, derived);
-        INSERT OR IGNORE INTO derivations SELECT source.value, wall, records.id
-            FROM records JOIN json_each(derived_from) AS source
-            WHERE derived_from IS NOT NULL AND source.value IS NOT NULL;
-
         CREATE INDEX indexed_later ON indexed (wall, number) WHERE vector IS NULL;
         ANALYZE sqlite_schema;
         DELETE FROM sqlite_stat1;
@@ -255,6 +249,19 @@ def _count_records(connection: apsw.Connection) -> None:
     rows = [(table, index, stat) for (table, index), stat in _STATISTICS.items()]
     connection.executemany("INSERT INTO sqlite_stat1 VALUES (?, ?, ?)", rows)
     connection.execute("ANALYZE sqlite_schema")  # reads them
+    count_anew(connection)
+
+
+def count_anew(connection: apsw.Connection) -> None:
+    """Count the records, and note what was derived from which, where no store wrote them itself."""
+    connection.execute(
+        """
+        INSERT INTO counts SELECT wall, kind, superseded_at IS NULL, count(*) FROM records GROUP BY 1, 2, 3;
+        INSERT OR IGNORE INTO derivations SELECT source.value, wall, records.id
+            FROM records JOIN json_each(derived_from) AS source
+            WHERE derived_from IS NOT NULL AND source.value IS NOT NULL;
+        """
+    )
 
 
 _STATISTICS = {
