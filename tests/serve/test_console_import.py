@@ -119,7 +119,7 @@ async def test_a_chat_is_shown_confirmed_and_stored_once(
         await expect(page.get_by_label("Drop files here")).to_be_visible()
     records = (await alice.browse(order="oldest")).records
     assert [each.payload["role"] for each in records] == ["other", "user", "other"]
-    assert records[0].at.isoformat() == "2023-12-31T20:41:00+00:00"
+    assert records[0].at.isoformat() == "2023-12-31T21:41:00+01:00"
     assert left(temporary) == []
 
 
