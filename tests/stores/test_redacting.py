@@ -1,7 +1,11 @@
 """Secrets are masked in every store, with what quotes their records and what was told of them before."""
 
+from typing import Any
+
 import pytest
 
+from inside import core_of
+from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.testing import HashEmbedder
 
@@ -36,3 +40,41 @@ async def test_a_redaction_keeps_the_record_and_drops_its_history(url: str) -> N
         assert (await alice.recall("the token of the robot", limit=1))[0].record.id == "one"
         assert SECRET not in repr((await alice.admin.traces()).traces)
         assert (await alice.revise("one", content="the token is in the safe")).version == old.version + 1
+
+
+async def test_what_others_change_meanwhile_is_masked_as_it_is_then_and_nothing_comes_back(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Memory.open(url, embedder=HashEmbedder()) as memory:
+        alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
+        for id in ("forgotten", "revised", "restless", "still"):
+            await alice.remember(f"the token is {SECRET}", id=id)
+        purged = await bob.remember(f"my token is {SECRET}")
+        store, write = core_of(memory).store, core_of(memory).store.write
+        seen: list[str] = []
+
+        async def meanwhile(wall: Any, writes: Any, **given: Any) -> list[bool]:
+            [id] = {each.id for each in writes if hasattr(each, "id")}
+            seen.append(id)
+            monkeypatch.setattr(store, "write", write)
+            if id == "forgotten":
+                await alice.forget("forgotten")
+            elif id == purged.id:
+                await memory.purge(user="bob")
+            elif id == "restless" or (id == "revised" and seen.count(id) == 1):
+                await alice.revise(id, content=f"the new token is {SECRET}")
+            monkeypatch.setattr(store, "write", meanwhile)
+            return await write(wall, writes, **given)
+
+        monkeypatch.setattr(store, "write", meanwhile)
+        with pytest.raises(ConflictError, match="all is masked but 'restless', which"):
+            await memory.admin.secrets(redact=True)
+        monkeypatch.setattr(store, "write", write)
+
+        assert await alice.get("forgotten") is None
+        assert await bob.get(purged.id) is None
+        for id, content in (("revised", "the new token is"), ("still", "the token is")):
+            new = await alice.get(id)
+            assert new is not None and new.content == f"{content} [secret: gitlab-pat]"
+        assert [each.id for each in await memory.admin.secrets(redact=True)] == ["restless"]
+        assert await memory.admin.secrets() == []

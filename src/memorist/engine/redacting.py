@@ -1,9 +1,11 @@
 """Secrets that are stored already: where they are, and masking them in records, histories and indexes."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from memorist.engine.cleaning import forms_in, with_texts
 from memorist.engine.core import Core
+from memorist.errors import ConflictError
 from memorist.operations import requests
 from memorist.operations.answers import Exposed
 from memorist.operations.calls import Call
@@ -15,6 +17,8 @@ from memorist.stores.base import Remove, Write
 from memorist.system.aside import aside
 
 _EVERYTHING = Filter(superseded=True, expired=True)
+_TRIES = 10
+"""How often a record is read again that others change at the same moment."""
 
 
 async def secrets(core: Core, call: Call, request: requests.Secrets) -> list[Exposed]:
@@ -22,12 +26,14 @@ async def secrets(core: Core, call: Call, request: requests.Secrets) -> list[Exp
     call.scope.check_everyone()
     found = [each async for each in _exposed(core, call.scope.tenant)]
     if found and request.redact:
-        for record, _ in found:  # a trace may have gone already with a record that it quotes
-            await core.store.write(record.scope.wall, await _redacted(core, record), act=call.act)
+        changing = [record.id for record, _ in found if not await _redact(core, call, record)]
         walls = {record.scope.wall for record, _ in found}
         for wall in walls:
             core.recaller.indexes.drop(wall)
         await core.store.scrub(*walls)
+        if changing:
+            named = ", ".join(map(repr, changing[:3]))
+            raise ConflictError(f"all is masked but {named}, which others changed again and again; redact once more")
     return [exposed for _, exposed in found]
 
 
@@ -49,9 +55,25 @@ async def _in_history(core: Core, record: Record) -> list[str]:
     return list(dict.fromkeys(form for each in history if each.record is not None for form in forms_in(each.record)))
 
 
+async def _redact(core: Core, call: Call, found: Record) -> bool:
+    """Mask a record as it is now, if it is still there; return False if others changed it each time.
+
+    It may have been revised, forgotten or purged since it was found, a trace gone with a record that it quotes.
+    """
+    wall = found.scope.wall
+    for _ in range(_TRIES):
+        writes: list[Write] = [Remove(found.id, Action.EXPIRED, core.clock(), version=0)]  # only if it has expired
+        if there := await core.store.get(wall, [found.id]):
+            writes = await _redacted(core, there[0])
+        with suppress(ConflictError):
+            await core.store.write(wall, writes, act=call.act)
+            return True
+    return False
+
+
 async def _redacted(core: Core, record: Record) -> list[Write]:
     """Return the writes that put a masked record in the place of one, whose history goes with it."""
-    gone = Remove(record.id, Action.FORGOTTEN, core.clock(), version=record.version)
+    gone = Remove(record.id, Action.FORGOTTEN, core.clock(), version=record.version, must=True)
     if record.scope.tenant.startswith(TRACES_PREFIX):
         return [gone]
     new = with_texts(record, masked)

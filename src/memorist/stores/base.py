@@ -76,8 +76,9 @@ class Put:
 class Remove:
     """Remove the record `id`, with every text of its history; a missing one is ignored.
 
-    If `version` is given, a record with another version is ignored too. With `alone`, the writes are refused if they
-    leave out a record that was derived from this one.
+    If `version` is given, a record with another version is ignored too. With `must`, the writes are refused where the
+    record is missing, expired or of another version. With `alone`, the writes are refused if they leave out a record
+    that was derived from this one.
     """
 
     id: str
@@ -86,6 +87,7 @@ class Remove:
     source: str | None = None
     version: int | None = None
     alone: bool = False
+    must: bool = False
 
 
 Write: TypeAlias = Put | Remove
@@ -223,8 +225,8 @@ class Store(ABC):
 
         Raises:
             InvalidInputError: the store keeps an audit log, and `act` is None.
-            ConflictError: an id or key is taken, a version is not the one that a `Put` expects, or what it is derived
-                from is gone.
+            ConflictError: an id or key is taken, a version is not the one that a `Put` expects, what `must` be removed
+                is not there, or what a record is derived from is gone.
             EmbedderMismatchError: the vectors' fingerprint or length is no longer that of the store.
         """
 

@@ -108,19 +108,26 @@ def check_quotes(write: Put, there: Collection[tuple[Wall, str]]) -> None:
         raise ConflictError(f"what the record {write.record.id!r} quotes was forgotten meanwhile: {min(gone)[1]!r}")
 
 
-def check_remove(write: Remove, stored: Stored, moment: datetime) -> Remove | None:
-    """Return the removal to carry out, None if the record has another version than the one to remove.
+def check_remove(write: Remove, stored: Stored | None, moment: datetime) -> Remove | None:
+    """Return the removal to carry out, None if the record is not there or has another version than the one to remove.
 
     An expired record counts as gone already: the store removes it separately.
 
     Args:
         write: the requested removal.
-        stored: the record with its id, expired or not.
+        stored: the record with its id, expired or not; None where there is none.
         moment: the present.
+
+    Raises:
+        ConflictError: the record must be removed, but is gone, has expired or has another version.
     """
-    if stored.expired(moment):
+    gone = stored is None or stored.expired(moment)
+    same = stored is not None and write.version in (None, stored.version)
+    if write.must and (gone or not same):
+        raise ConflictError(f"the record {write.id!r} was changed or forgotten meanwhile; try again")
+    if stored is not None and gone:
         return Remove(write.id, Action.EXPIRED, write.at)
-    return write if write.version in (None, stored.version) else None
+    return write if same else None
 
 
 def check_embedder(stored: Mapping[str, str], fingerprint: str | None, dimensions: int | None) -> None:

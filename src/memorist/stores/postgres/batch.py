@@ -115,8 +115,7 @@ class Batch:
 
     def remove(self, write: Remove) -> bool:
         """Remove one record; return whether it was there."""
-        stored = self._stored(write.id)
-        noted = None if stored is None else check_remove(write, stored, self.moment)
+        noted = check_remove(write, self._stored(write.id), self.moment)
         if noted is None:
             return False
         self.take_out(noted)

@@ -156,11 +156,10 @@ def remove(
 ) -> str | None:
     """Remove one record; return its kind, or None where there was none."""
     found = _find(connection, wall_id, "id = ?", write.id)
-    if found is None:
+    noted = rules.check_remove(write, found and stored_of(*found), moment)
+    if found is None or noted is None:
         return None
     _, kind, *_ = found[1]
-    if (noted := rules.check_remove(write, stored_of(*found), moment)) is None:
-        return None
     _remove(connection, wall_id, found[0], noted, dropped)
     return kind if noted is write else None
 

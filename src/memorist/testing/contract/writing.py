@@ -122,6 +122,21 @@ class WritingContract(Contract):
         assert await store.get(ALICE, ["one"]) == []
 
     @scenario
+    async def test_a_removal_that_must_happen_is_a_conflict_where_it_does_not(self, store: Store) -> None:
+        first = make_record("one")
+        await store.write(ALICE, [put(first), put(revised(first), action=Action.REVISED)])
+        before = await store.get(ALICE, ["one"])
+        for id, version in (("one", 1), ("one", 3), ("gone", None)):
+            [removal] = forgotten(id)
+            with pytest.raises(ConflictError, match="changed or forgotten meanwhile"):
+                await store.write(ALICE, [replace(removal, version=version, must=True), put(make_record("gone"))])
+            assert await store.get(ALICE, ["one", "gone"]) == before
+        [removal] = forgotten("one")
+        with pytest.raises(ConflictError):
+            await store.write(BOB, [replace(removal, must=True)])  # nothing is behind this wall
+        assert await store.write(ALICE, [replace(removal, version=2, must=True)]) == [True]
+
+    @scenario
     async def test_an_id_of_another_label_is_a_conflict_and_never_replaced(self, store: Store) -> None:
         mine = make_record("one", agent="mine", session="s1")
         await store.write(ALICE, [put(mine)])
