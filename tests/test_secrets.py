@@ -1,5 +1,6 @@
 """What is done with texts that hold secrets, at the doors and in a store that has some already."""
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -8,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from inside import core_of
 from memorist.agents import after_turn
 from memorist.config import Settings
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.memory import Memory
-from memorist.records.record import Draft
+from memorist.records.record import Draft, Record
 from memorist.testing import HashEmbedder
 from opening import bytes_beside
 
@@ -148,3 +150,43 @@ async def test_what_is_stored_already_is_listed_and_masked_with_history_and_inde
             assert OTHER.encode() not in held
         with pytest.raises(ScopeError):
             await alice.admin.secrets()
+
+
+async def test_the_bytes_go_where_a_redaction_fails_on_a_later_record(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(path) as memory:
+        await memory.remember(f"the key of the robot is {SECRET}", id="older")
+        await memory.remember(f"the key of the garden is {OTHER}", id="newer")
+        core = core_of(memory)
+        embed = core.embed
+
+        async def broken(records: list[Record], vectors: list[None]) -> Any:
+            if records[0].id == "older":
+                raise OSError("broken")
+            return await embed(records, vectors)
+
+        monkeypatch.setattr(core, "embed", broken)
+        with pytest.raises(OSError, match="broken"):
+            await memory.admin.secrets(redact=True)
+        assert [each.id for each in await memory.admin.secrets()] == ["older"]
+        assert not any(OTHER.encode() in held for held in bytes_beside(path).values())
+
+
+async def test_the_bytes_go_with_the_next_redaction_where_one_was_killed_before(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def killed(*walls: Any) -> None:
+        raise asyncio.CancelledError
+
+    async with opened(path) as memory:
+        await memory.remember(f"the key of the robot is {SECRET}")
+        store = core_of(memory).store
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "scrub", killed)
+            with pytest.raises(asyncio.CancelledError):
+                await memory.admin.secrets(redact=True)
+        assert any(SECRET.encode() in held for held in bytes_beside(path).values())
+
+        assert await memory.admin.secrets(redact=True) == [], "no record holds it any more"
+        assert not any(SECRET.encode() in held for held in bytes_beside(path).values())

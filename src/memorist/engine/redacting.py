@@ -1,6 +1,6 @@
 """Secrets that are stored already: where they are, and masking them in records, histories and indexes."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
 from memorist.engine.cleaning import forms_in, with_texts
@@ -17,6 +17,8 @@ from memorist.stores.base import Remove, Write
 from memorist.system.aside import aside
 
 _EVERYTHING = Filter(superseded=True, expired=True)
+_PLACES = (("", "record"), (TRACES_PREFIX, "trace"), (INBOX_PREFIX, "proposal"))
+"""The prefixes of the tenants where a tenant's records are, and what is there."""
 _TRIES = 10
 """How often a record is read again that others change at the same moment."""
 
@@ -25,20 +27,13 @@ async def secrets(core: Core, call: Call, request: requests.Secrets) -> list[Exp
     """Return what holds a secret behind the walls of a tenant; mask it where that is asked for."""
     call.scope.check_everyone()
     found = [each async for each in _exposed(core, call.scope.tenant)]
-    if found and request.redact:
-        changing = [record.id for record, _ in found if not await _redact(core, call, record)]
-        walls = {record.scope.wall for record, _ in found}
-        for wall in walls:
-            core.recaller.indexes.drop(wall)
-        await core.store.scrub(*walls)
-        if changing:
-            named = ", ".join(map(repr, changing[:3]))
-            raise ConflictError(f"all is masked but {named}, which others changed again and again; redact once more")
+    if request.redact:
+        await _redact_all(core, call, [record for record, _ in found])
     return [exposed for _, exposed in found]
 
 
 async def _exposed(core: Core, tenant: str) -> AsyncIterator[tuple[Record, Exposed]]:
-    for prefix, where in (("", "record"), (TRACES_PREFIX, "trace"), (INBOX_PREFIX, "proposal")):
+    for prefix, where in _PLACES:
         async for page in core.pages(Reach(prefix + tenant, None), _EVERYTHING):
             forms = await aside(lambda page=page: [forms_in(record) for record in page], page)  # type: ignore[misc]
             for record, present in zip(page, forms, strict=True):
@@ -53,6 +48,31 @@ async def _in_history(core: Core, record: Record) -> list[str]:
         return []
     history = await core.store.history(record.scope.wall, record.id)
     return list(dict.fromkeys(form for each in history if each.record is not None for form in forms_in(each.record)))
+
+
+async def _redact_all(core: Core, call: Call, found: Sequence[Record]) -> None:
+    """Mask each record that was found, then remove its old bytes.
+
+    The bytes go even if nothing was found or an error comes between: a run that ended early may have masked the
+    records and left their bytes, which no other run would find.
+
+    Raises:
+        ConflictError: others changed a record again and again; the rest is masked.
+    """
+    changing = []
+    try:
+        for record in found:
+            if not await _redact(core, call, record):
+                changing.append(repr(record.id))
+    finally:
+        walls = {record.scope.wall for record in found}
+        for wall in walls:
+            core.recaller.indexes.drop(wall)
+        own = (Wall(prefix + call.scope.tenant, None) for prefix, _ in _PLACES)
+        await core.store.scrub(*walls.union(own))
+    if changing:
+        named = ", ".join(changing[:3])
+        raise ConflictError(f"all is masked but {named}, which others changed again and again; redact once more")
 
 
 async def _redact(core: Core, call: Call, found: Record) -> bool:
