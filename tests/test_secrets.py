@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from memorist.config import Settings
 from memorist.errors import InvalidInputError, MemoristError, ScopeError
 from memorist.memory import Memory
 from memorist.records.record import Draft, Record
+from memorist.stores.sqlite import SQLiteStore
 from memorist.testing import HashEmbedder
 from opening import bytes_beside
 
@@ -189,4 +191,36 @@ async def test_the_bytes_go_with_the_next_redaction_where_one_was_killed_before(
         assert any(SECRET.encode() in held for held in bytes_beside(path).values())
 
         assert await memory.admin.secrets(redact=True) == [], "no record holds it any more"
+        assert not any(SECRET.encode() in held for held in bytes_beside(path).values())
+
+
+async def test_the_bytes_go_if_another_process_has_just_rewritten_the_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewritten, noted, settled = threading.Event(), threading.Event(), threading.Event()
+    async with opened(path) as first, opened(path) as second:
+        await second.remember(f"the key of the robot is {SECRET}")
+        early, late = core_of(first).store, core_of(second).store
+        assert isinstance(early, SQLiteStore) and isinstance(late, SQLiteStore)
+        write, finish = early._purger._connections.write_now, late._purger.finish
+
+        def write_and_wait(work: Any, *, alone: bool = False) -> Any:
+            done = write(work, alone=alone)
+            if alone:  # the file is rewritten, and the notes are deleted next
+                rewritten.set()
+                noted.wait(10)
+            return done
+
+        def finish_later() -> None:
+            noted.set()
+            settled.wait(10)
+            finish()
+
+        monkeypatch.setattr(early._purger._connections, "write_now", write_and_wait)
+        monkeypatch.setattr(late._purger, "finish", finish_later)
+        other = asyncio.create_task(early.scrub())
+        other.add_done_callback(lambda _: settled.set())
+        assert await asyncio.to_thread(rewritten.wait, 10)
+        await second.admin.secrets(redact=True)
+        await other
         assert not any(SECRET.encode() in held for held in bytes_beside(path).values())

@@ -30,8 +30,6 @@ BATCH_LETTERS = 1_000_000
 """The letters of terms after which a transaction takes no more rows."""
 MERGED_PAGES = 200
 """Pages of the text index that one transaction merges."""
-NOWHERE = 0
-"""Stands in `purges` where no wall is withdrawn: only the bytes are scrubbed."""
 _PAUSE = 0.012
 """Seconds between two transactions: other processes look for the lock each 10 ms."""
 _SPREAD = 10
@@ -43,9 +41,10 @@ def withdraw(connection: apsw.Connection, wall: Wall, moment: datetime, dropped:
     """Take a wall's name away, and note that what is behind it is to be removed; return how many records of each kind
     it had."""
     wall_id = find_wall(connection, wall)
-    connection.execute("INSERT OR IGNORE INTO purges VALUES (?)", (NOWHERE if wall_id is None else wall_id,))
     if wall_id is None:
+        withdraw_nothing(connection)
         return Counter()
+    connection.execute("INSERT OR IGNORE INTO purges VALUES (?)", (wall_id,))
     count = "SELECT kind, sum(records) AS records FROM counts WHERE wall = ? GROUP BY kind HAVING sum(records) > 0"
     counted = query_all(connection, count, (wall_id,))
     connection.execute("DELETE FROM counts WHERE wall = ?", (wall_id,))
@@ -56,8 +55,12 @@ def withdraw(connection: apsw.Connection, wall: Wall, moment: datetime, dropped:
 
 
 def withdraw_nothing(connection: apsw.Connection) -> None:
-    """Note that the bytes of deleted records are to be removed, and nothing else."""
-    connection.execute("INSERT OR IGNORE INTO purges VALUES (?)", (NOWHERE,))
+    """Note that the bytes of deleted records are to be removed, and nothing else.
+
+    The note is a negative number, which no wall has. It is drawn at random, so that no number comes again: another
+    process may have rewritten the file already, and is about to delete the notes that it has read before.
+    """
+    connection.execute("INSERT INTO purges VALUES (-1 - abs(random() / 2))")
 
 
 def pending(connection: apsw.Connection) -> list[int]:
