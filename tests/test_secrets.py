@@ -1,6 +1,7 @@
 """What is done with texts that hold secrets, at the doors and in a store that has some already."""
 
 import asyncio
+import hashlib
 import json
 import logging
 import threading
@@ -152,6 +153,22 @@ async def test_what_is_stored_already_is_listed_and_masked_with_history_and_inde
             assert OTHER.encode() not in held
         with pytest.raises(ScopeError):
             await alice.admin.secrets()
+
+
+@pytest.mark.parametrize("policy", ["keep", "mask"])
+async def test_a_message_that_comes_again_is_not_revised_for_what_is_never_stored(path: Path, policy: str) -> None:
+    text = "pin <private>4711</private> ok" + (f", key {SECRET}" if policy == "mask" else "")
+    async with opened(path, policy, session="s") as memory:
+        talk = memory.conversation()
+        first = await talk.append(text, id="a")
+        assert await talk.append(text, id="a") == first
+        edited = await talk.append(f"{text}!", id="a")
+        assert edited.record is not None
+        assert edited.record.version == 2
+        assert edited.record.payload["said"] == hashlib.blake2b(edited.content.encode(), digest_size=16).hexdigest()
+        changed = await memory.revise(edited.record, content="(removed)")
+        again = await talk.append(f"{text}!", id="a")
+        assert again.record == changed, "somebody else has changed it"
 
 
 async def test_the_bytes_go_where_a_redaction_fails_on_a_later_record(

@@ -16,6 +16,7 @@ from memorist.records.origins import author_of_role, parse_authors
 from memorist.records.record import Draft, Kind, Record, make_id
 from memorist.records.times import TimeLike, told
 from memorist.records.zones import offset_of, with_offset
+from memorist.secrets import masked, without_private
 from memorist.verbs import Verbs
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-636f6e766572")
@@ -304,7 +305,9 @@ async def restated(memory: Verbs, record: Record, draft: Draft) -> Record:
     Raises:
         InvalidInputError: a field is wrong.
     """
-    said = whole_text(draft.content)
+    said = without_private(whole_text(draft.content))  # as it is stored: a digest of the rest would let it be guessed
+    if memory.secrets == "mask":
+        said = masked(said)
     if said == record.content or not record.current:
         return record
     before = record.payload.get(_SAID)
