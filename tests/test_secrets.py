@@ -171,6 +171,19 @@ async def test_a_message_that_comes_again_is_not_revised_for_what_is_never_store
         assert again.record == changed, "somebody else has changed it"
 
 
+async def test_a_redacted_message_that_comes_again_stays_masked(path: Path) -> None:
+    async with opened(path, session="s") as memory:
+        talk = memory.conversation()
+        for text in (f"the key is {SECRET}", f"<private>4711</private>, the key is {SECRET}, too"):
+            await talk.append(text, id="a")
+            await memory.admin.secrets(redact=True)
+            kept = await talk.window()
+            await talk.append(text, id="a")
+            assert await talk.window() == kept
+            assert MASKED in kept[0].content
+        assert await memory.admin.secrets() == []
+
+
 async def test_the_bytes_go_where_a_redaction_fails_on_a_later_record(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -300,7 +300,7 @@ async def restated(memory: Verbs, record: Record, draft: Draft) -> Record:
     """Return the record of a draft with its id, revised where what the draft says is not what it said before.
 
     A message is edited, or comes bit by bit. What somebody else has changed meanwhile is left alone until it says
-    something new.
+    something new, and a secret that was masked stays masked.
 
     Raises:
         InvalidInputError: a field is wrong.
@@ -308,7 +308,7 @@ async def restated(memory: Verbs, record: Record, draft: Draft) -> Record:
     said = without_private(whole_text(draft.content))  # as it is stored: a digest of the rest would let it be guessed
     if memory.secrets == "mask":
         said = masked(said)
-    if said == record.content or not record.current:
+    if record.content in (said, masked(said)) or not record.current:  # masked: by the server or a redaction
         return record
     before = record.payload.get(_SAID)
     if before is None:
