@@ -184,6 +184,20 @@ async def test_a_redacted_message_that_comes_again_stays_masked(path: Path) -> N
         assert await memory.admin.secrets() == []
 
 
+async def test_the_state_of_a_framework_is_listed_but_never_masked(path: Path) -> None:
+    async with opened(path) as memory:
+        state = await memory.remember("a checkpoint", kind="state", payload={"key": SECRET})
+        note = await memory.remember(f"the key is {SECRET}")
+        for redact, places in ((False, {"state", "record"}), (True, {"state", "record"}), (False, {"state"})):
+            assert {each.where for each in await memory.admin.secrets(redact=redact)} == places
+        assert await memory.get(state.id) == state
+        masked = await memory.get(note.id)
+        assert masked is not None and masked.content == f"the key is {MASKED}"
+        await memory.forget(state.id)
+        assert await memory.admin.secrets(redact=True) == []
+        assert not any(SECRET.encode() in held for held in bytes_beside(path).values())
+
+
 async def test_the_bytes_go_where_a_redaction_fails_on_a_later_record(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

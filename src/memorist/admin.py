@@ -224,9 +224,11 @@ class Admin:
 
         Args:
             redact: mask each secret: in the record and in every index. The record's earlier versions go, and so do
-                traces with a secret and all that quotes the record; old pages of the store are removed.
+                traces with a secret and all that quotes the record; old pages of the store are removed. A framework's
+                own state is listed only.
 
         Raises:
+            ConflictError: others changed a record each time it was to be masked; the rest is masked.
             ScopeError: behind a user's wall.
         """
         return await self._memory.ask(made(requests.Secrets, locals()))

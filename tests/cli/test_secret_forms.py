@@ -27,6 +27,10 @@ def test_remember_keeps_and_warns_and_secrets_lists_and_masks(
     assert memorist("secrets", "--json").json == []
     assert SECRET.encode() not in db.read_bytes()
     assert "[secret: gitlab-pat]" in memorist("recall", "the token", "--user", "alice").out
+    memorist("remember", f"a checkpoint with {SECRET}", "--kind", "state")
+    said = memorist("secrets", "--redact", "--yes").out
+    assert "never masked" in said and "Masked" not in said
+    assert [each["where"] for each in memorist("secrets", "--json").json] == ["state"]
 
 
 @pytest.mark.parametrize("policy", ["", "mask", "refuse", "keep"])

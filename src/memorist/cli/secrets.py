@@ -35,5 +35,8 @@ async def secrets(
         for each in found
     )
     print_table(("Where", "User", "Id", "What"), rows, none="No secret of a known form is here.")
-    if redact and found:
-        click.echo(f"Masked the secrets of {counted(len(found), 'record')}")
+    states = sum(each.where == "state" for each in found)
+    if redact and len(found) > states:
+        click.echo(f"Masked the secrets of {counted(len(found) - states, 'record')}")
+    if states:
+        click.echo("A framework's own state is never masked, as it would not be read again: forget it by its id")

@@ -16,9 +16,6 @@ log = logging.getLogger("memorist.secrets")
 def cleaned(record: Record, policy: Policy | None, *, warns: bool = True) -> Record:
     """Return a record as it may be stored: without private parts, and without secrets where they are masked.
 
-    What a framework keeps of its own state is left as it is: it would not be read again with a part missing. So is
-    what the server itself keeps.
-
     Args:
         record: the record.
         policy: what is done with secrets; None keeps them, as `keep` does.
@@ -27,7 +24,7 @@ def cleaned(record: Record, policy: Policy | None, *, warns: bool = True) -> Rec
     Raises:
         InvalidInputError: it holds a secret, and the policy is `refuse`.
     """
-    if record.kind is Kind.STATE or record.scope.tenant == SERVER_TENANT:
+    if not may_change(record):
         return record
     record = with_texts(record, without_private)
     if policy == "mask":
@@ -42,6 +39,15 @@ def cleaned(record: Record, policy: Policy | None, *, warns: bool = True) -> Rec
         )
     log.warning("%s is stored with what looks like a secret (%s); memorist secrets --redact masks it", record.id, told)
     return record
+
+
+def may_change(record: Record) -> bool:
+    """Return whether texts of a record may be masked.
+
+    What a framework keeps of its own state may not: it would not be read again with a part missing. Nor may what the
+    server itself keeps.
+    """
+    return record.kind is not Kind.STATE and record.scope.tenant != SERVER_TENANT
 
 
 def forms_in(record: Record) -> list[str]:

@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
-from memorist.engine.cleaning import forms_in, with_texts
+from memorist.engine.cleaning import forms_in, may_change, with_texts
 from memorist.engine.core import Core
 from memorist.errors import ConflictError
 from memorist.operations import requests
 from memorist.operations.answers import Exposed
 from memorist.operations.calls import Call
 from memorist.records.filters import Filter
+from memorist.records.kind import Kind
 from memorist.records.record import Action, Record
 from memorist.records.scope import INBOX_PREFIX, TRACES_PREFIX, Reach, Wall
 from memorist.secrets import masked
@@ -28,7 +29,7 @@ async def secrets(core: Core, call: Call, request: requests.Secrets) -> list[Exp
     call.scope.check_everyone()
     found = [each async for each in _exposed(core, call.scope.tenant)]
     if request.redact:
-        await _redact_all(core, call, [record for record, _ in found])
+        await _redact_all(core, call, [record for record, _ in found if may_change(record)])
     return [exposed for _, exposed in found]
 
 
@@ -38,7 +39,7 @@ async def _exposed(core: Core, tenant: str) -> AsyncIterator[tuple[Record, Expos
             forms = await aside(lambda page=page: [forms_in(record) for record in page], page)  # type: ignore[misc]
             for record, present in zip(page, forms, strict=True):
                 if held := present or await _in_history(core, record):
-                    place = where if present else "history"
+                    place = "state" if record.kind is Kind.STATE else where if present else "history"
                     yield record, Exposed(record.id, record.scope.user, str(record.kind), place, tuple(held))
 
 

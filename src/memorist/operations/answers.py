@@ -320,7 +320,8 @@ class Exposed(Plain):
         id: the record's.
         user: whose it is; None for shared records.
         kind: what sort of memory it is.
-        where: "record", "history" for its earlier versions alone, "trace" or "proposal".
+        where: "record", "history" for its earlier versions alone, "trace", "proposal", or "state" for a framework's
+            own, which is never masked: forget it.
         forms: the names of the forms, such as "github-pat".
     """
 
