@@ -104,7 +104,7 @@ async def test_an_embedder_that_tells_nothing_apart_has_no_heads() -> None:
 
 
 async def test_kept_heads_of_another_size_are_not_taken(tmp_path: Path) -> None:
-    np.savez(tmp_path / "heads.npz", **learned_of(np.ones(10)).weights)
+    np.savez(tmp_path / "heads.npz", **learned_of(np.ones(10)).weights)  # type: ignore[arg-type]  # arrays by name
     assert module._kept(tmp_path / "heads.npz", 10) is not None
     assert module._kept(tmp_path / "heads.npz", 11) is None
 
