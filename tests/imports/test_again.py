@@ -55,17 +55,6 @@ async def test_what_somebody_corrected_stays(memory: Memory, write: Write) -> No
     assert f"{(await stored(memory))[0].happened_at:%d}" == "30"
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "notes.md"])
-async def test_files_of_one_name_in_two_folders_are_two(memory: Memory, write: Write, name: str) -> None:
-    for folder in ("a", "b"):
-        assert (await load(memory, write(f"{folder}/{name}", f"What is in {folder}\n"))).added == 1
-    again = await load(memory, write(f"a/{name}", "What is in a now\n"))
-    assert (again.added, again.revised) == (0, 1)
-    assert sorted(each.content.split("\n\n")[1] for each in await stored(memory)) == [
-        "What is in a now", "What is in b",
-    ]  # fmt: skip
-
-
 async def test_a_column_that_is_named_later_adds_no_row(memory: Memory, write: Write) -> None:
     path = write("tickets.csv", TABLE.replace("opened", "begun"))
     assert (await load(memory, path)).added == 2

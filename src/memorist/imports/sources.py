@@ -104,12 +104,6 @@ class Source:
         place = expanded(self.name).absolute()
         return place.name if place.is_dir() else place.stem
 
-    @cached_property
-    def identity(self) -> str:
-        """What tells its files from those of another source: the path of a file by itself, otherwise the title."""
-        path = self.parts[0].path if len(self.parts) == 1 else None
-        return self.title if path is None or expanded(self.name).is_dir() else str(path.resolve())
-
     @property
     def is_copy(self) -> bool:
         """Whether it is a copy of the standard input."""

@@ -178,7 +178,7 @@ def notes_of(
             content=" › ".join([part.title, *headings]) + f"\n\n{piece}",
             where=where or f"part {number}",
             kind=Kind.NOTE,
-            conversation=part.source.identity,
+            conversation=part.source.title,
             id=id if number == 1 else f"{id}/{number}",
             happened_at=when,
             metadata={"file": part.name},

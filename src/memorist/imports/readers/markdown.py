@@ -116,7 +116,7 @@ class _Note:
             content=" › ".join([self.part.title, *section.headings]) + f"\n\n{text}",
             where=f"line {section.line}",
             kind=Kind.NOTE,
-            conversation=self.part.source.identity,
+            conversation=self.part.source.title,
             id=place if self._seen[place] == 1 else f"{place}/{self._seen[place]}",
             happened_at=self.when,
             metadata={**about, "file": self.part.name},
