@@ -510,6 +510,7 @@ def lock_up(folder: Path) -> None:
     folder.chmod(0o555)
 
 
+@plain_only
 async def test_an_older_file_that_can_only_be_read_says_what_to_do(shelf: Path, tmp_path: Path) -> None:
     path = unpacked("39ec06a.db", shelf / "memory.db")
     lock_up(shelf)
@@ -522,6 +523,7 @@ async def test_an_older_file_that_can_only_be_read_says_what_to_do(shelf: Path, 
         assert await memory.count() == 1
 
 
+@plain_only
 async def test_a_newer_file_names_the_copy_from_before_its_upgrade(tmp_path: Path) -> None:
     path = unpacked("39ec06a.db", tmp_path / "memory.db")
     async with Memory.open(path, embedder="hash"):
