@@ -109,7 +109,7 @@ def check_inside(file: Path, folder: Path | None) -> None:
 
 
 def read_settings(file: Path) -> str | None:
-    """Return the text of a settings file, or None where there is none; only a regular file of some size is read.
+    """Return the text of a settings file, or None if there is no file. Only a regular file of limited size is read.
 
     Raises:
         InvalidInputError: it cannot be read, or is anything else.
