@@ -1,13 +1,13 @@
 """A text takes time in proportion to its length, whatever is in it: no pattern of a table reads on without end."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from time import process_time
 from typing import Any, get_args
 
 import pytest
 
+from growth import is_quadratic
 from memorist.cli.hooks.run import without_told
 from memorist.language.reading import read_answer, without_thoughts
 from memorist.languages import CODES, Phrases, language
@@ -20,23 +20,7 @@ from memorist.records.scope import Scope
 from memorist.system.regex import bounded
 
 parser: Any = pytest.importorskip("re._parser", reason="Python's own parser of patterns")
-_LENGTH = 10_000
 _NAMES: tuple[Phrases, ...] = get_args(Phrases)
-
-
-def ratio(work: Callable[[str], object], text: Callable[[int], str]) -> float:
-    """Return how many times as long a text takes that is twice as long, at best: a busy machine slows single runs."""
-    work(text(100))
-
-    def least(length: int) -> float:
-        given, taken = text(length), []
-        for _ in range(3):
-            begun = process_time()
-            work(given)
-            taken.append(process_time() - begun)
-        return min(taken)
-
-    return least(2 * _LENGTH) / max(least(_LENGTH), 1e-4)
 
 
 def endless(pattern: str) -> bool:
@@ -75,7 +59,7 @@ def test_words_that_a_language_may_say_in_a_row_take_time_by_their_number(code: 
 
     for word in list(words)[:8]:
         unit = f"{word} " if table.spaced else word
-        assert ratio(read, lambda length, unit=unit: (unit * length)[:length] + "?") < 3, word  # type: ignore[misc]
+        assert not is_quadratic(read, lambda length, unit=unit: (unit * length)[:length] + "?"), word  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("unit", ["<hook_context>", "<think>", "```", "```\n", "\n"])
@@ -87,7 +71,7 @@ def test_blocks_that_never_end_take_time_by_their_number(unit: str) -> None:
         assert without_thoughts(text) == text.strip()
         assert read_answer(f"```{text}", {})[0] is None
 
-    assert ratio(read, lambda length: unit * (length // len(unit))) < 3
+    assert not is_quadratic(read, lambda length: unit * (length // len(unit)))
 
 
 @pytest.mark.parametrize(
