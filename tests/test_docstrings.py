@@ -1,4 +1,4 @@
-"""What people and models read of commands and tools is the same where Python drops docstrings (-OO)."""
+"""What people and models read of commands, tools and the server is the same where Python drops docstrings (-OO)."""
 
 import json
 import subprocess
@@ -18,6 +18,7 @@ from memorist.agents import Toolbox
 from memorist.cli.app import app
 from memorist.memory import Memory
 from memorist.serve.mcp.tools import TOOLS, MemoryTools
+from memorist.serve.rest.app import create_api
 from memorist.testing import HashEmbedder
 
 def look_up(name: str) -> str:
@@ -31,7 +32,7 @@ def look_up(name: str) -> str:
 async def told():
     async with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
         tools = Toolbox([look_up, *(getattr(MemoryTools(memory), name) for name in TOOLS)])
-        return {"tools": [each.openai for each in tools.schemas]}
+        return {"tools": [each.openai for each in tools.schemas], "openapi": create_api(memory).openapi()}
 
 root = click.Context(app, info_name="memorist")
 texts = {"": app.get_help(root)}
@@ -52,6 +53,6 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {option: json.loads(process.communicate(timeout=120)[0]) for option, process in running.items()}
 
 
-@pytest.mark.parametrize("part", ["help", "tools"])
+@pytest.mark.parametrize("part", ["help", "tools", "openapi"])
 def test_texts_are_the_same_without_docstrings(texts: dict[str, Any], part: str) -> None:
     assert texts["-OO"][part] == texts["-B"][part]

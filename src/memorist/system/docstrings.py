@@ -4,7 +4,9 @@ import ast
 import inspect
 import sys
 import textwrap
-from typing import Any
+from typing import Any, TypeVar
+
+_Described = TypeVar("_Described")
 
 
 def docstring_of(described: Any) -> str:
@@ -21,3 +23,10 @@ def docstring_of(described: Any) -> str:
         return ast.get_docstring(module.body[0]) or found  # type: ignore[attr-defined]
     except (OSError, SyntaxError, TypeError):  # there is no source
         return found
+
+
+def with_docstring(described: _Described) -> _Described:
+    """Return the function or class, with its docstring where other packages look for one, under ``-OO`` too."""
+    if sys.flags.optimize >= 2:
+        described.__doc__ = docstring_of(described)
+    return described

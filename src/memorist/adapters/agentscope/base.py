@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from memorist.adapters.agentscope.types import LongTermMemoryShape, Msg, ToolResponse, answer
+from memorist.system.docstrings import docstring_of
 
 _Tool = TypeVar("_Tool", bound=Callable[..., Awaitable[ToolResponse]])
 
@@ -111,7 +112,7 @@ def telling(doing: str) -> Callable[[_Tool], _Tool]:
             except Exception as error:
                 return answer(f"Error {doing}: {error}")
 
-        tool.__doc__ = function.__doc__ or getattr(LongTermMemoryBase, function.__name__).__doc__
+        tool.__doc__ = docstring_of(function) or docstring_of(getattr(LongTermMemoryBase, function.__name__))
         return cast(_Tool, tool)
 
     return telling_of

@@ -23,6 +23,7 @@ from memorist.serve.rest.idempotency import Ledger
 from memorist.serve.rest.plain import check_operator
 from memorist.serve.rest.problems import add_handlers, problems
 from memorist.serve.rest.routing import router_of
+from memorist.system.docstrings import with_docstring
 
 _server = router_of("server")
 _ROUTERS = (records.search, records.router, whole.router, _server)
@@ -81,11 +82,13 @@ async def caller(access: Reader) -> JSONResponse:
     return JSONResponse({**found, "trust": memory.trust.to_dict(), "zone": name_of(memory.zone)})
 
 
+@with_docstring
 async def health() -> JSONResponse:
     """Tell that the server runs."""
     return JSONResponse({"status": "ok", "version": __version__})
 
 
+@with_docstring
 async def ready(request: Request) -> JSONResponse:
     """Tell that the store answers, within two seconds: a load balancer asks again soon."""
     try:
@@ -96,6 +99,7 @@ async def ready(request: Request) -> JSONResponse:
     return JSONResponse({"status": "ok", "version": __version__})
 
 
+@with_docstring
 async def metrics(access: Prober, request: Request) -> Response:
     """Return the server's metrics in Prometheus's format: for an operator's token."""
     check_operator(access)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from enum import Flag
+from enum import Enum, Flag
 from functools import reduce
 from operator import or_
 from typing import Any, Literal, get_args, get_origin
@@ -20,10 +20,11 @@ from memorist.records.codec import Plain, is_inline
 from memorist.records.origins import Origin
 from memorist.records.record import Record
 from memorist.records.retention import Rule
-from memorist.system.docstrings import docstring_of
+from memorist.system.docstrings import docstring_of, with_docstring
 from memorist.system.hints import fields_of, once, read_hint
 
 
+@with_docstring
 class Statement(BaseModel):
     """A statement; `signature` covers its other fields, and is null where the server cannot sign."""
 
@@ -34,6 +35,7 @@ class Statement(BaseModel):
     signature: dict[str, str] | None
 
 
+@with_docstring
 class UserBody(BaseModel):
     """A user, or null for the shared records, and how many records there are."""
 
@@ -41,6 +43,7 @@ class UserBody(BaseModel):
     count: int
 
 
+@with_docstring
 class AuditEntryBody(BaseModel):
     """An entry of the audit log; its hash covers all of it, and the hash of the entry before."""
 
@@ -55,6 +58,7 @@ class AuditEntryBody(BaseModel):
     hash: str
 
 
+@with_docstring
 class RetentionRule(BaseModel):
     """How long records are kept: an age as "90d", or "forever"."""
 
@@ -64,6 +68,7 @@ class RetentionRule(BaseModel):
     where: dict[str, Any] | None = None
 
 
+@with_docstring
 class Caller(BaseModel):
     """What the caller's token allows; `tenant` and `user` are null where the token is not bound to one.
 
@@ -79,6 +84,7 @@ class Caller(BaseModel):
     zone: str | None
 
 
+@with_docstring
 class Problem(BaseModel):
     """What went wrong (RFC 9457); `error` names the class in `memorist.errors`."""
 
@@ -145,6 +151,8 @@ def _plain_form(kind: Any) -> Any:
         return kind
     if issubclass(kind, Flag):
         return list[str]
+    if issubclass(kind, Enum):
+        return with_docstring(kind)
     return model_of(kind) if issubclass(kind, Plain | Record | Origin | Rule | AuditEntry) else kind
 
 

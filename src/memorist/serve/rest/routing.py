@@ -15,6 +15,7 @@ from memorist.serve.rest import models
 from memorist.serve.rest.access import admit
 from memorist.serve.rest.problems import problems
 from memorist.serve.rest.schemas import body_of, takes_in_query
+from memorist.system.docstrings import with_docstring
 
 _REPEATED = ("kind",)
 
@@ -54,6 +55,9 @@ def _answers(kind: type[requests.Request[Any]]) -> dict[str, Any]:
 
 class StrictRoute(APIRoute):
     """A route that admits callers before it reads their requests, and refuses unknown parameters."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
+        super().__init__(path, with_docstring(endpoint), **given)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         described = (self.openapi_extra or {}).get("parameters", ())
