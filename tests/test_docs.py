@@ -55,6 +55,11 @@ FRAMEWORKS = {
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 RUN_BY_CI = re.compile(r"^pip\b")
+INSTALLED = {
+    "pip install .": 'pip install --quiet "$work"/dist/memorist-*.whl',
+    "pip install -e '.[dev]'": "made dev -e '.[dev]'",
+}
+"""How `.ci/run` installs what a command installs: from the wheel that it has just built, and with uv."""
 
 
 @dataclass(frozen=True)
@@ -155,17 +160,25 @@ def run_console(block: Block, page: Path, folder: Path) -> None:
 
 
 def test_what_installs_and_tests_is_run_by_ci() -> None:
-    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    shown = [
-        command.rpartition(" && ")[2]  # what is installed before: `.ci/run` does so with uv, or from the wheel
+    shown = {
+        command
         for page in PAGES
         for block in blocks(page)
         if block.language == "console"
         for _, command, _ in commands(block)
         if RUN_BY_CI.match(command)
-    ]
+    }
+    ci = lines_of(".ci/run")
+    weekly = lines_of(".github/workflows/tests.yml")
     assert shown
-    assert [command for command in shown if command not in ci] == []
+    for command in shown:
+        assert f"- run: {command}" in weekly, "each week as it stands"
+        for part in command.split(" && "):
+            assert INSTALLED.get(part, part) in ci, "with each change part by part"
+
+
+def lines_of(file: str) -> set[str]:
+    return {line.strip() for line in (ROOT / file).read_text(encoding="utf-8").splitlines()}
 
 
 def test_links_lead_somewhere() -> None:
