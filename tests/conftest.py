@@ -28,8 +28,8 @@ settings.register_profile("new", deadline=None, suppress_health_check=[HealthChe
 settings.register_profile("same", settings.get_profile("new"), derandomize=True)
 settings.load_profile("same")
 
-# No test loads a model from elsewhere. Where the network does not answer, fastembed, which mem0 2.x asks for one, would try
-# again for 39 seconds in each test.
+# No test loads a model from elsewhere. Where no network answers, fastembed, which mem0 2.x asks for one, tries for 39
+# seconds in each test.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 ADAPTERS = Path(__file__).with_name("adapters")

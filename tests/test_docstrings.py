@@ -50,7 +50,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         option: subprocess.Popen([sys.executable, option, program], stdout=subprocess.PIPE, text=True)
         for option in ("-B", "-OO")
     }
-    return {option: json.loads(process.communicate(timeout=120)[0]) for option, process in running.items()}
+    return {option: json.loads(process.communicate(timeout=240)[0]) for option, process in running.items()}
 
 
 @pytest.mark.parametrize("part", ["help", "tools", "openapi"])

@@ -239,7 +239,7 @@ def test_what_asks_nothing_is_answered_with_silence(project: Path, prompt: str |
 
 def run(*arguments: str, stdin: bytes = b"{}", **env: str) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-c", "from memorist.cli import main; main()", "hook", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, env=os.environ | env, timeout=60, check=False)
+    return subprocess.run(command, input=stdin, capture_output=True, env=os.environ | env, timeout=240, check=False)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def server(db: Path, tmp_path: Path) -> Iterator[str]:
     process.stdout.readline()
     yield url
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
 
 
 @pytest.mark.posix

@@ -67,7 +67,7 @@ def test_it_asks_at_a_terminal(chat: Path, db: Path, answer: bytes, code: int) -
     try:
         os.write(keyboard, answer)
         command = [sys.executable, "-m", "memorist", "import", str(chat)]
-        assert subprocess.run(command, stdin=terminal, capture_output=True, timeout=60).returncode == code
+        assert subprocess.run(command, stdin=terminal, capture_output=True, timeout=240).returncode == code
     finally:
         os.close(keyboard)
         os.close(terminal)
@@ -82,7 +82,7 @@ def test_it_asks_which_column_of_a_table_is_the_text(tmp_path: Path, memorist: C
     try:
         os.write(keyboard, b"two\ny\n")
         command = [sys.executable, "-m", "memorist", "import", str(path)]
-        assert subprocess.run(command, stdin=terminal, capture_output=True, timeout=60).returncode == 0
+        assert subprocess.run(command, stdin=terminal, capture_output=True, timeout=240).returncode == 0
     finally:
         os.close(keyboard)
         os.close(terminal)

@@ -55,7 +55,7 @@ def test_a_pipe_that_closes_early_is_no_error_to_look_at(db: Path, tmp_path: Pat
     assert b"Traceback" not in export.stderr.read()
     export.stdin.close()  # type: ignore[union-attr]
     export.stderr.close()
-    export.wait(timeout=60)
+    export.wait(timeout=240)
 
 
 @pytest.mark.parametrize("closed", ["", "sys.stdin = sys.stdout = None; ", "sys.stderr = None; "])
@@ -83,7 +83,7 @@ def test_an_interrupted_load_keeps_what_it_stored_and_goes_on_when_called_again(
     load = start("load", file)
     wait_for_records(db)
     load.send_signal(signal.SIGINT)
-    _, error = load.communicate(timeout=60)
+    _, error = load.communicate(timeout=240)
     assert load.returncode == 130 and error.startswith(b"error: interrupted") and b"Traceback" not in error
 
     stored = int(start("count", "--json").communicate()[0])
@@ -93,7 +93,7 @@ def test_an_interrupted_load_keeps_what_it_stored_and_goes_on_when_called_again(
 
 
 def wait_for_records(db: Path) -> None:
-    for _ in range(600):
+    for _ in range(2400):
         time.sleep(0.1)
         try:
             with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as connection:

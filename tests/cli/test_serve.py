@@ -47,7 +47,7 @@ def test_a_server_answers_until_it_is_told_to_end(db: Path, ending: signal.Signa
         with Memory.connect(url, user="alice") as alice:
             alice.remember("Tea")
         process.send_signal(ending)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=240)
         assert (process.returncode, err) == (0, "") and "everything acknowledged is stored" in out
     with Memory.open(db, user="alice", embedder="hash") as alice:
         assert alice.count() == 1
@@ -152,7 +152,7 @@ def test_workers_are_replaced_without_a_failed_request_and_one_that_dies_too(db:
             assert alice.count() == 0
         last = _workers(process.pid)
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=240)
         assert process.returncode == 0 and "everything acknowledged is stored" in out
         assert "ended by itself with -9" in err
         assert not any(Path(f"/proc/{pid}").exists() for pid in last)

@@ -89,9 +89,7 @@ async def test_an_import_at_a_server_is_embedded_there(memory: Memory, write: Wr
 async def test_a_server_embeds_what_waits(memory: Memory, write: Write) -> None:
     await load(memory, chat(write), embed="later")
     going = asyncio.create_task(_embed_missing(memory))
-    for _ in range(1000):
-        if (found := await memory.recall("Number 7 is a violin", limit=1))[0].similarity:
-            break
+    while not (found := await memory.recall("Number 7 is a violin", limit=1))[0].similarity:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     going.cancel()
     assert found[0].similarity > 0.9

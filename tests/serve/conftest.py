@@ -54,7 +54,7 @@ async def chromium() -> AsyncIterator["Browser"]:
         pytest.skip("there is no Chromium here: apt install chromium")
     from playwright.async_api import async_playwright, expect
 
-    expect.set_options(timeout=30_000)  # as long as the browser's own actions wait
+    expect.set_options(timeout=120_000)
     async with async_playwright() as started:
         browser = await started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=120_000)
         yield browser
@@ -80,6 +80,7 @@ async def site(everyone: Memory) -> AsyncIterator[str]:
 async def page(browser: "Browser") -> AsyncIterator["Page"]:
     """A page on which any complaint of the browser fails the test."""
     page = await browser.new_page()
+    page.set_default_timeout(120_000)
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)

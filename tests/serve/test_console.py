@@ -18,7 +18,7 @@ HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.
 
 
 async def fetch(url: str, method: str = "GET") -> httpx.Response:
-    async with httpx.AsyncClient(timeout=30) as client:
+    async with httpx.AsyncClient(timeout=120) as client:
         return await client.request(method, url)
 
 
@@ -407,7 +407,7 @@ async def test_leaving_ends_the_session(browser: Browser, everyone: Memory) -> N
 
 async def test_a_form_of_another_site_changes_nothing(site: str, alice: Memory) -> None:
     await alice.remember("Lives in Lisbon", id="home")
-    async with httpx.AsyncClient(base_url=site, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=site, timeout=120) as client:
         text = (await client.get("/record", params={"user": "alice", "id": "home"})).text
         found = re.search(r'name="csrf" value="([^"]+)"', text)
         assert found is not None

@@ -53,7 +53,7 @@ async def test_a_hit_opens_in_its_place_in_the_talk(browser: Browser, site: str,
 async def test_messages_of_one_time_are_read_in_one_order(site: str, alice: Memory) -> None:
     await alice.remember([message(number, "trip", minute=0) for number in range(45)])
     order = [each.content for each in (await alice.browse(order="oldest")).records]
-    async with httpx.AsyncClient(base_url=site, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=site, timeout=120) as client:
         seen, place = list[str](), "/talk?user=alice&session=trip"
         while place:
             text = (await client.get(place)).text
@@ -79,7 +79,7 @@ async def test_each_conversation_is_listed_once(page: Page, site: str, alice: Me
 async def test_no_thread_of_another_user_is_shown(site: str, alice: Memory, bob: Memory) -> None:
     await alice.remember(message(1, "secret"))
     await bob.remember("a note", id="note")
-    async with httpx.AsyncClient(base_url=site, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=site, timeout=120) as client:
         for query in ("session=secret", "around=secret-1", "before=secret-1", "around=note"):
             answer = await client.get(f"/talk?user=bob&{query}")
             assert answer.status_code == 404 and "message 1" not in answer.text

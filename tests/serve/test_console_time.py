@@ -63,7 +63,7 @@ async def test_what_had_changed_by_the_day_is_shown_and_marks_what_was_known(
 
 async def test_the_line_of_nobody_and_wrong_days(site: str, alice: Memory) -> None:
     await moved_twice(alice)
-    async with httpx.AsyncClient(base_url=site, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=site, timeout=120) as client:
         assert "Nothing is stored here yet" in (await client.get("/time?user=nobody")).text
         for wrong in ("as_of=someday", "day=0", "day=-1", "day=x", "day=99999999999", "start=x", "cursor=x"):
             assert (await client.get(f"/time?user=alice&{wrong}")).status_code == 422

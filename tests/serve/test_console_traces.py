@@ -78,7 +78,7 @@ async def test_from_a_bad_answer_to_a_case(
     await expect(made.get_by_role("link", name="Prefers homestays in Lisbon")).to_be_visible()
     await made.get_by_role("button", name="Run all 2").click()
     await expect(page.locator(".figure-big").first).to_have_text("100 %")
-    async with httpx.AsyncClient(timeout=30) as http:
+    async with httpx.AsyncClient(timeout=120) as http:
         lines = (await http.get(f"{site}/cases.jsonl?user=alice")).content
     assert [(case.question, case.user, case.shared) for case in read_cases(lines)] == [
         ("homestays?", "alice", False),

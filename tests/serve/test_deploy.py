@@ -264,7 +264,7 @@ def test_a_server_and_a_backup_run_with_the_calls_that_their_units_allow(tmp_pat
                 assert "Lisbon" in json.dumps(found), "the bundled model answers"
         finally:
             process.terminate()
-            said = process.communicate(timeout=60)[1]
+            said = process.communicate(timeout=240)[1]
     assert process.returncode in (0, -signal.SIGTERM), said
     (tmp_path / "backups").mkdir()
     backup = limited("memorist-backup.service", "backup", str(tmp_path / "backups"), "--keep", "7")
@@ -294,7 +294,7 @@ async def test_only_a_proxy_that_is_trusted_says_that_the_browser_came_by_tls(
     from memorist.serve.auth import Tokens
 
     secret, _ = await Tokens(everyone).create("hers", user="alice")
-    async with running(create_app(everyone), proxies=proxies) as url, httpx.AsyncClient(timeout=30) as http:
+    async with running(create_app(everyone), proxies=proxies) as url, httpx.AsyncClient(timeout=120) as http:
         answer = await http.post(f"{url}/login", data={"token": secret}, headers=FORWARDED)
     assert answer.status_code == 303
     assert ("secure" in answer.headers["set-cookie"].lower()) is secure
@@ -303,7 +303,7 @@ async def test_only_a_proxy_that_is_trusted_says_that_the_browser_came_by_tls(
 @pytest.mark.anyio
 @pytest.mark.parametrize("proxies", [["127.0.0.1"], []])
 async def test_what_a_proxy_passes_on_needs_a_token_on_an_open_server_too(everyone: Memory, proxies: list[str]) -> None:
-    async with running(create_app(everyone, open=True), proxies=proxies) as url, httpx.AsyncClient(timeout=30) as http:
+    async with running(create_app(everyone, open=True), proxies=proxies) as url, httpx.AsyncClient(timeout=120) as http:
         assert (await http.get(f"{url}/v1/caller")).status_code == 200
         for name in ("X-Forwarded-For", "X-Real-IP", "Forwarded"):
             for value in ("127.0.0.1", "203.0.113.7"):

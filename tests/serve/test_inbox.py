@@ -68,7 +68,7 @@ async def test_an_agent_at_a_server_asks_and_the_user_decides_there(site: str, e
 
 
 async def test_a_request_by_http_that_waits_is_accepted_and_no_error(site: str) -> None:
-    async with httpx.AsyncClient(base_url=site, params={"user": "alice"}) as http:
+    async with httpx.AsyncClient(base_url=site, params={"user": "alice"}, timeout=120) as http:
         for key in ({}, {"Idempotency-Key": "one"}, {"Idempotency-Key": "one"}):
             body = {"records": [{"content": "Likes tea"}], "proposed": True}
             answer = await http.post("/v1/records", json=body, headers=key)
@@ -252,7 +252,7 @@ async def test_what_is_being_kept_says_so_and_can_only_be_kept(
         await alice.remember("Likes tea", proposed=True)
     [proposal] = await alice.admin.inbox()
     finish(start(keep_until_killed, tmp_path / "memory.db", proposal.id, 1, "alice"))
-    async with httpx.AsyncClient(base_url=site, params={"user": "alice"}) as http:
+    async with httpx.AsyncClient(base_url=site, params={"user": "alice"}, timeout=120) as http:
         assert [each["state"] for each in (await http.get("/v1/inbox")).json()["proposals"]] == ["keeping"]
         refused = await http.post(f"/v1/inbox/{proposal.id}/drop", json={})
         assert refused.status_code == 409 and "keep it again" in refused.json()["detail"]

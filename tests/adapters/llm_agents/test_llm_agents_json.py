@@ -256,7 +256,7 @@ def failing_once(name: str, error: OSError) -> AbstractContextManager[Any]:
 
 def test_where_no_space_is_left_memory_and_file_stay_the_same(tmp_path: Path) -> None:
     process = start("write_until_full", tmp_path)
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=240)
     assert process.returncode == 0
     failures, count = map(int, out.split())
     assert failures > 0 and count > 3

@@ -114,7 +114,7 @@ def serve(db: Path) -> Iterator[Serve]:
 
 def _end(server: "subprocess.Popen[bytes]") -> None:
     server.terminate()
-    server.wait(timeout=60)
+    server.wait(timeout=240)
     assert server.stdout is not None
     server.stdout.close()
 

@@ -54,7 +54,7 @@ async def test_the_command_serves_both_under_the_same_token(
         added = await value(client, "add_memory", content="Likes tea")
     async with Memory.connect(url, token=secret) as alice:
         assert [record.id for record in await alice.recent()] == [added["id"]]
-    async with httpx2.AsyncClient(timeout=30) as stranger:
+    async with httpx2.AsyncClient(timeout=120) as stranger:
         for path in ("/mcp", "/v1/recall"):
             assert (await stranger.post(url + path, json=CALL, headers=HEADERS)).status_code == 401
         assert (await stranger.get(url + "/mcp")).status_code == 405

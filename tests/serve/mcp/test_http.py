@@ -36,7 +36,7 @@ async def post(url: str, content: Any = INITIALIZE, **headers: str) -> httpx2.Re
     """Send a body as it is, or a value as JSON, and return the answer."""
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=120) as http:
         return await http.post(url, content=body, headers={**JSON, **named})
 
 
@@ -175,7 +175,7 @@ async def test_bad_requests_get_the_right_status_and_change_nothing(host: Host, 
     assert (await post(url, b"this is no JSON")).status_code == 400
     assert (await post(url, b"[]")).status_code == 400
     assert (await post(url.removesuffix("mcp") + "other")).status_code == 404
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=120) as http:
         assert (await http.get(url)).status_code == 405
         assert (await http.delete(url)).status_code == 405
     unknown = await post(url, {"jsonrpc": "2.0", "id": 1, "method": "no/such"}, mcp_protocol_version="2025-06-18")

@@ -53,7 +53,7 @@ class Raw:
 
     def end(self) -> tuple[int, bytes, bytes]:
         """Close its standard input, and return its exit code and what it still said."""
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=240)
         return self.process.returncode, out, err
 
     def clear(self) -> None:
@@ -180,7 +180,7 @@ async def test_a_client_that_hangs_up_ends_the_server_and_leaves_a_sound_file(ra
     server.process.stdout.close()
     assert server.process.stdin is not None and server.process.stderr is not None
     server.process.stdin.close()
-    assert server.process.wait(timeout=60) == 0
+    assert server.process.wait(timeout=240) == 0
     assert b"Traceback" not in server.process.stderr.read()  # from Python 3.13 on it says that a buffer was lost
     async with reopen() as memory:
         assert await memory.admin.check() == []
@@ -206,14 +206,14 @@ def test_what_cannot_be_served_is_said_on_stderr_alone(
     db: Path, tmp_path: Path, options: list[str], code: int, text: str
 ) -> None:
     named = [each.format(folder=tmp_path) for each in options]
-    done = subprocess.run([*COMMAND, *named], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*COMMAND, *named], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
     assert (done.returncode, done.stdout) == (code, "") and text in done.stderr and "Traceback" not in done.stderr
 
 
 def test_without_the_extra_the_pip_command_is_named(db: Path) -> None:
     code = "import sys; sys.modules['mcp'] = None; from memorist.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, "mcp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, "mcp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 1 and "[mcp]'" in done.stderr
 
