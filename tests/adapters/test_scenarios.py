@@ -12,11 +12,12 @@ from memorist import Memory
 from opening import bytes_beside
 from programs import PROGRAMS, Program
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.parametrize("everyone", ["local", "remote"], indirect=True),
-    pytest.mark.parametrize("kind", PROGRAMS, ids=lambda each: each.__name__),
-]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("kind", PROGRAMS, ids=lambda each: each.__name__)]
+everywhere = pytest.mark.parametrize("everyone", ["local", "remote"], indirect=True)
+elsewhere_weekly = pytest.mark.parametrize(
+    "everyone", ["local", pytest.param("remote", marks=pytest.mark.weekly)], indirect=True
+)
+"""Where a test imports the framework in another process, which writes to the file itself in either case."""
 
 QUESTION = "Where do I prefer to stay when I travel?"
 
@@ -27,6 +28,7 @@ def program(kind: type[Program], everyone: Memory) -> Program:
     return kind(everyone)
 
 
+@everywhere
 async def test_each_user_is_told_their_own_whatever_the_session(program: Program) -> None:
     await program.say("alice", "monday", "I prefer homestays when I travel")
     await program.say("bob", "monday", "I prefer castles when I travel")
@@ -38,6 +40,7 @@ async def test_each_user_is_told_their_own_whatever_the_session(program: Program
     assert await program.heard("carol", "monday") == []
 
 
+@everywhere
 async def test_a_long_thread_is_kept_whole_and_in_order(program: Program) -> None:
     said = [f"This is number {n}." for n in range(program.turns)]
     for text in said:
@@ -48,6 +51,7 @@ async def test_a_long_thread_is_kept_whole_and_in_order(program: Program) -> Non
         assert heard[1::2] == ["Noted."] * len(said), "an answer in the same words is kept each time"
 
 
+@everywhere
 async def test_nothing_of_turns_at_once_is_lost(program: Program) -> None:
     talks = [(user, f"s{n}") for user in ("alice", "bob") for n in range(4)]
     await asyncio.gather(*(program.say(*talk, f"From {' '.join(talk)}.") for talk in talks))
@@ -56,6 +60,7 @@ async def test_nothing_of_turns_at_once_is_lost(program: Program) -> None:
         assert [each for each in heard if each.startswith("From")] == [f"From {' '.join(talk)}."]
 
 
+@everywhere
 async def test_nothing_of_turns_at_once_on_one_session_is_lost(program: Program) -> None:
     if not program.together:
         pytest.skip("the framework takes one turn after another")
@@ -65,6 +70,7 @@ async def test_nothing_of_turns_at_once_on_one_session_is_lost(program: Program)
     assert sorted(each for each in heard if each.startswith("This")) == [f"This is number {n}." for n in range(8)]
 
 
+@everywhere
 async def test_what_was_said_is_kept_where_the_model_fails(program: Program) -> None:
     def fails() -> str:
         raise RuntimeError("the model is away")
@@ -77,6 +83,7 @@ async def test_what_was_said_is_kept_where_the_model_fails(program: Program) -> 
     assert [each for each in heard if each.startswith("This")] == ["This is the first.", "This is the second."]
 
 
+@everywhere
 async def test_half_a_character_costs_no_turn_and_no_memory(program: Program) -> None:
     if not program.halved:
         pytest.skip("the framework itself fails")
@@ -90,6 +97,7 @@ async def test_half_a_character_costs_no_turn_and_no_memory(program: Program) ->
     assert "This is another session." not in heard
 
 
+@everywhere
 async def test_what_is_forgotten_is_gone_and_of_no_one_else(program: Program, tmp_path: Path) -> None:
     await program.say("alice", "monday", "My word for the travel is quetzal")
     await program.say("bob", "monday", "My word for the travel is okapi")
@@ -113,6 +121,7 @@ def _talk(kind: type[Program], path: Path, *said: str) -> int:
 
 
 @pytest.mark.slow
+@elsewhere_weekly
 async def test_what_another_process_was_told_is_known_here(
     program: Program, kind: type[Program], tmp_path: Path
 ) -> None:
@@ -127,6 +136,7 @@ async def test_what_another_process_was_told_is_known_here(
 
 
 @pytest.mark.slow
+@elsewhere_weekly
 async def test_a_killed_process_loses_nothing_that_was_said(
     program: Program, kind: type[Program], tmp_path: Path
 ) -> None:
