@@ -46,6 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--failovers", type=int, default=1, help="How many primaries of PostgreSQL are killed.")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Let one worker more than there are cores run the slow tests, which wait for servers and processes in between."""
+    return (os.cpu_count() or 1) + 1 if config.option.markexpr == "slow or postgres" else None
+
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a shell
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
