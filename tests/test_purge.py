@@ -9,23 +9,27 @@ the text index at once, and on closing the log goes too, but copies may lie in f
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import anyio
 import apsw
 import numpy as np
 import pytest
 
 from children import finish, hold_open, open_memory, purge_until_killed, purge_user, start, store_and_close
 from inside import core_of
-from memorist.errors import StoreBusyError
+from memorist.errors import ClosedError, StoreBusyError
 from memorist.memory import Memory
 from memorist.records.record import Draft, Record
 from memorist.records.scope import Wall
 from memorist.serve.auth import Tokens
 from memorist.stores.base import Staged
-from memorist.stores.sqlite import SQLiteStore, purging
+from memorist.stores.sqlite import purging
+from memorist.stores.sqlite.claims import Claim
 from memorist.stores.sqlite.purging import Purger
 from opening import bytes_beside, connect_to, plain_only, store_at
 
@@ -220,11 +224,12 @@ async def test_a_purge_that_was_killed_at_any_step_is_finished_by_the_next_openi
     assert step > 5
 
 
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.weekly) for part in range(1, 50))])
 async def test_a_purge_that_was_killed_at_any_moment_is_finished_by_the_next_opening(
-    path: Path, request: pytest.FixtureRequest
+    path: Path, part: int, request: pytest.FixtureRequest
 ) -> None:
-    """`--soak 200` for more rounds."""
-    chance = random.Random(9)
+    """Four rounds with each change and 200 weekly, in parts that each end in time; `--soak` sets those of a part."""
+    chance = random.Random(9 + part)
     others = await filled(path)
     held = {file.name: file.read_bytes() for file in path.parent.iterdir()}
     for _ in range(request.config.getoption("--soak")):
@@ -247,10 +252,114 @@ async def test_a_purge_that_was_killed_at_any_moment_is_finished_by_the_next_ope
         await check_finished(path, others)
 
 
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return whether each attempt of this process to claim a purge was successful."""
+    made, take = list[bool](), Claim.take
+
+    def noted(claim: Claim) -> bool:
+        made.append(take(claim))
+        return made[-1]
+
+    monkeypatch.setattr(Claim, "take", noted)
+    return made
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    with anyio.fail_after(120):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_a_purge_is_left_to_the_process_that_is_about_it_and_taken_over_when_that_is_killed(
+    path: Path, attempts: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = await filled(path)
+    process = start(purge_until_killed, path, VICTIM, 3, "hold")
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in range(2)] == ["purging\n", "held\n"]
+    rewritten, rewrite = [0], purging.rewrite
+
+    def counted(connection: apsw.Connection) -> None:
+        rewritten[0] += 1
+        rewrite(connection)
+
+    monkeypatch.setattr(purging, "rewrite", counted)
+    async with open_memory(path) as first, open_memory(path) as second:
+        await _until(lambda: len(attempts) > 4)
+        await first.remember("Tea")
+        assert not any(attempts)
+        process.kill()
+        process.communicate()
+        await _until(lambda: rewritten == [1])
+        assert await second.count() == 1
+        await first.purge(shared=True)
+    assert rewritten == [2]
+    await check_finished(path, others)
+    assert not path.with_name(f"{path.name}-purge").exists()
+
+
+async def test_closing_leaves_a_purge_to_the_process_that_is_about_it(path: Path, attempts: list[bool]) -> None:
+    others = await filled(path)
+    process = start(purge_until_killed, path, VICTIM, 3, "hold")
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in range(2)] == ["purging\n", "held\n"]
+    async with open_memory(path) as memory:
+        await _until(lambda: len(attempts) > 0)
+        waiting = asyncio.create_task(memory.purge(user="bert"))
+        await _until(lambda: len(attempts) > 3)
+    with pytest.raises(ClosedError, match="another process"):
+        await waiting
+    assert process.communicate("\n")[0] == "purged\n"
+    await check_finished(path, others)
+
+
+async def test_a_purge_takes_no_thread_of_the_event_loop(path: Path) -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    claim = Claim(path)
+    async with open_memory(path) as memory:
+        await memory.scoped(user=VICTIM).remember(MARK)
+        assert claim.take()
+        purge = asyncio.create_task(memory.purge(user=VICTIM))
+        with anyio.fail_after(120):
+            while await memory.scoped(user=VICTIM).count():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            assert await asyncio.to_thread(lambda: 1) == 1
+        assert not purge.done()
+        claim.release()
+        assert (await purge).purged == 1
+    assert traces(path, VICTIM, MARK) == {}
+
+
+async def test_others_write_while_a_purge_waits_for_who_reads_old_pages(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried, empty_log = [0], purging.empty_log
+
+    def counted(*given: Any, **more: Any) -> bool:
+        tried[0] += 1
+        return empty_log(*given, **more)
+
+    monkeypatch.setattr(purging, "empty_log", counted)
+    async with open_memory(path) as memory:
+        await memory.scoped(user=VICTIM).remember(MARK)
+        with closing(connect_to(path)) as reader, closing(connect_to(path)) as writer:
+            reader.execute("BEGIN; SELECT count(*) FROM records")
+            purge = asyncio.create_task(memory.purge(user=VICTIM))
+            await _until(lambda: tried[0] > 1)
+            writer.set_busy_timeout(5_000)
+            writer.execute("BEGIN IMMEDIATE; COMMIT")
+            await memory.remember("Tea")
+            assert not purge.done()
+            reader.execute("ROLLBACK")
+        assert (await purge).purged == 1
+        assert traces(path, VICTIM, MARK) == {}
+
+
 async def test_a_withdrawn_wall_is_seen_by_nothing_while_its_rows_are_there(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Purger, "finish", lambda purger: None)
+    monkeypatch.setattr(Purger, "_finish", lambda purger: None)
     async with open_memory(path) as memory:
         victim = memory.scoped(user=VICTIM)
         old = await victim.remember([f"{MARK} {n}" for n in range(30)])
@@ -389,11 +498,11 @@ async def test_what_expired_leaves_every_table_when_swept(path: Path) -> None:
 async def test_the_rewrite_is_what_makes_a_purge_complete(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The day this fails, SQLite zeroes what it leaves behind, and a purge may become cheap."""
 
-    def without_rewrite(store: SQLiteStore, connection: apsw.Connection) -> None:
+    def without_rewrite(connection: apsw.Connection) -> None:
         connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    monkeypatch.setattr(SQLiteStore, "_scrub", without_rewrite)
+    monkeypatch.setattr(purging, "rewrite", lambda connection: None)
+    monkeypatch.setattr(purging, "merge_some", lambda connection, begin: without_rewrite(connection))
     async with open_memory(path) as memory:
         await Life(memory, 1).pass_by(60, "anna")
         await memory.purge(user=VICTIM)

@@ -246,7 +246,7 @@ async def test_the_bytes_go_if_another_process_has_just_rewritten_the_file(
         await second.remember(f"the key of the robot is {SECRET}")
         early, late = core_of(first).store, core_of(second).store
         assert isinstance(early, SQLiteStore) and isinstance(late, SQLiteStore)
-        write, finish = early._purger._connections.write_now, late._purger.finish
+        write, finish = early._purger._connections.write_now, late._purger._finish
 
         def write_and_wait(work: Any, *, alone: bool = False) -> Any:
             done = write(work, alone=alone)
@@ -261,7 +261,7 @@ async def test_the_bytes_go_if_another_process_has_just_rewritten_the_file(
             finish()
 
         monkeypatch.setattr(early._purger._connections, "write_now", write_and_wait)
-        monkeypatch.setattr(late._purger, "finish", finish_later)
+        monkeypatch.setattr(late._purger, "_finish", finish_later)
         other = asyncio.create_task(early.scrub())
         other.add_done_callback(lambda _: settled.set())
         assert await asyncio.to_thread(rewritten.wait, 10)

@@ -218,7 +218,10 @@ async def purge_user(path: str, user: str) -> None:
 
 
 async def purge_until_killed(path: str, user: str, step: str, where: str) -> None:
-    """Purge, and end as if killed in the step of that number, before its commit or after it; say how many there are."""
+    """Purge, and end as if killed in the step of that number, before its commit or after it; say how many there are.
+
+    With `where` "hold" it waits there until it is told to go on, and says so.
+    """
     from memorist.stores.sqlite import purging
     from memorist.stores.sqlite.connections import Connections
 
@@ -229,6 +232,10 @@ async def purge_until_killed(path: str, user: str, step: str, where: str) -> Non
         nonlocal steps
         steps += 1
         if steps != left:
+            return write(connections, work, alone=alone)
+        if where == "hold":
+            say("held")
+            sys.stdin.readline()
             return write(connections, work, alone=alone)
         if where == "before":
             return write(connections, lambda connection: (work(connection), os._exit(0)), alone=alone)

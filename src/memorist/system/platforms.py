@@ -126,6 +126,18 @@ def locked(file: int) -> Iterator[None]:
             fcntl.lockf(file, fcntl.LOCK_UN)
 
 
+def try_lock(file: int) -> bool:
+    """Lock a file against every other handle of it, until this one is closed; return False if another has locked it."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
 @contextmanager
 def locked_folder(folder: _Path) -> Iterator[None]:
     """Keep other threads and processes out that lock the same folder, until the block ends or this process does.

@@ -5,18 +5,22 @@ Then its rows are deleted in batches, the text index is merged without them, and
 deleted last, so a purge that was killed is finished by whoever opens the file next.
 """
 
+import asyncio
 import logging
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import apsw
 
-from memorist.errors import MemoristError, StoreBusyError
+from memorist.errors import ClosedError, MemoristError, StoreBusyError
 from memorist.records.scope import Wall
+from memorist.stores.sqlite.claims import Claim
 from memorist.stores.sqlite.connections import Connections
 from memorist.stores.sqlite.rows import query_all
 from memorist.stores.sqlite.waiting import Patience
@@ -32,6 +36,10 @@ MERGED_PAGES = 200
 """Pages of the text index that one transaction merges."""
 _PAUSE = 0.012
 """Seconds between two transactions: other processes look for the lock each 10 ms."""
+_PATIENCE = 0.05
+"""Seconds until the next attempt, where another has the claim or reads old pages."""
+_READERS = 0.05
+"""Seconds for which writers wait for readers, so that the log is emptied."""
 _SPREAD = 10
 """The most changes to look through for one that is deleted."""
 _REWRITTEN_IN_MEMORY = 256 * 1024 * 1024
@@ -132,8 +140,8 @@ def merge_some(connection: apsw.Connection, *, begin: bool) -> bool:
     return connection.total_changes() - before > 1
 
 
-def scrub(connection: apsw.Connection, path: Path | None, busy_timeout: float) -> None:
-    """Remove every old page from the file and the log.
+def rewrite(connection: apsw.Connection) -> None:
+    """Write what is left into new pages, outside of any transaction.
 
     `secure_delete` is not enough: where SQLite splits or repacks a page, copies of rows stay in free space.
     """
@@ -144,12 +152,22 @@ def scrub(connection: apsw.Connection, path: Path | None, busy_timeout: float) -
         connection.execute("VACUUM")
     finally:
         connection.execute("PRAGMA temp_store = MEMORY")
-    try:  # SQLite waits for readers, but not for another process that checkpoints the log at this moment
-        Patience(path, busy_timeout).retry(lambda: connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE))
-    except apsw.BusyError as error:
-        raise StoreBusyError(
-            "the records are gone, but another process keeps old pages of the log in use; purge again"
-        ) from error
+
+
+def empty_log(connection: apsw.Connection, path: Path | None, busy_timeout: float) -> bool:
+    """Bring the log into the file and leave nothing of it, outside of any transaction; return False if others read it.
+
+    Others can write meanwhile, but for a short end: SQLite waits for readers while it holds the lock of writers.
+    """
+    connection.set_busy_handler(Patience(path, _READERS))
+    try:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except apsw.BusyError:  # also where another process checkpoints the log at this moment
+        return False
+    finally:
+        connection.set_busy_handler(Patience(path, busy_timeout))
+    return True
 
 
 def settle(connection: apsw.Connection, walls: list[int]) -> None:
@@ -158,54 +176,103 @@ def settle(connection: apsw.Connection, walls: list[int]) -> None:
 
 
 class Purger:
-    """Finishes the purges that are noted in a file, one thread at a time.
+    """Finishes the purges that are noted in a file: one process and thread at a time, beside any event loop's threads.
 
     Args:
         connections: to the file.
-        scrub: rewrites the file, outside of any transaction.
+        busy_timeout: seconds to wait for others who read old pages of the log.
     """
 
-    def __init__(self, connections: Connections, scrub: Callable[[apsw.Connection], None]) -> None:
+    def __init__(self, connections: Connections, busy_timeout: float) -> None:
         self._connections = connections
-        self._scrub = scrub
-        self._turn = threading.Lock()
-        self._resumed: threading.Thread | None = None
+        self._busy_timeout = busy_timeout
+        self._closing = threading.Event()
+        self._threads: list[threading.Thread] = []
 
-    def finish(self) -> None:
-        """Remove what is behind the walls that were withdrawn before this call, and scrub the file; blocks.
+    async def finish(self) -> None:
+        """Remove what is behind the walls that were withdrawn before this call, and rewrite the file.
 
         Raises:
             StoreBusyError: another process keeps old pages in use.
         """
-        write = self._connections.write_now
-        with self._turn:
-            if not (walls := self._connections.submit_read(pending).result()):
-                return  # another thread has finished them
-            for wall_id in walls:
-                while write(lambda connection: remove_some(connection, wall_id)):  # noqa: B023
-                    time.sleep(_PAUSE)
-            begin = True
-            while write(lambda connection: merge_some(connection, begin=begin)):  # noqa: B023
-                begin = False
-                time.sleep(_PAUSE)
-            if not self._connections.submit_read(pending).result():
-                return  # another process has finished them
-            write(self._scrub, alone=True)
-            write(lambda connection: settle(connection, walls))
+        result: Future[None] = Future()
+        result.set_running_or_notify_cancel()  # whoever is cancelled does not wait, but this goes on
+
+        def work() -> None:
+            try:
+                self._finish()
+            except BaseException as error:
+                result.set_exception(error)
+            else:
+                result.set_result(None)
+
+        self._start(work)
+        await asyncio.wrap_future(result)
 
     def resume(self) -> None:
-        """Finish on a thread of its own what an earlier process did not, if there is anything."""
-        if not self._connections.read_only and self._connections.submit_read(pending).result():
-            self._resumed = threading.Thread(target=self._finish_quietly, name="memorist-purge", daemon=True)
-            self._resumed.start()
+        """Finish what an earlier process did not, or what another is about, should that one end before."""
+        if not self._connections.read_only and self._pending():
+            self._start(self._finish_quietly)
 
     def close(self) -> None:
-        """Wait for what was resumed."""
-        if self._resumed is not None:
-            self._resumed.join()
+        """Wait for what is under way here; what another process is about is left to it."""
+        self._closing.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _start(self, work: Callable[[], None]) -> None:
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        thread = threading.Thread(target=work, name="memorist-purge", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _pending(self) -> list[int]:
+        return self._connections.submit_read(pending).result()
+
+    def _finish(self) -> None:
+        claim, told = Claim(self._connections.path), False
+        while not claim.take():
+            if not self._pending():
+                return  # another has finished them
+            if not told:
+                told = True
+                log.info("another process or thread is about to finish a purge of %s", self._connections.path)
+            if self._closing.wait(_PATIENCE):
+                raise ClosedError("the records are gone, and another process is about to remove what is left of them")
+        try:
+            self._remove(self._pending())
+        finally:
+            claim.release()
+
+    def _remove(self, walls: list[int]) -> None:
+        if not walls:
+            return  # another has finished them
+        write = self._connections.write_now
+        for wall_id in walls:
+            while write(lambda connection: remove_some(connection, wall_id)):  # noqa: B023
+                time.sleep(_PAUSE)
+        begin = True
+        while write(lambda connection: merge_some(connection, begin=begin)):  # noqa: B023
+            begin = False
+            time.sleep(_PAUSE)
+        write(rewrite, alone=True)
+        self._empty_log()
+        write(lambda connection: settle(connection, walls))
+
+    def _empty_log(self) -> None:
+        until = time.monotonic() + self._busy_timeout
+        empty = partial(empty_log, path=self._connections.path, busy_timeout=self._busy_timeout)
+        while not self._connections.write_now(empty, alone=True):
+            if time.monotonic() > until:
+                raise StoreBusyError(
+                    "the records are gone, but another process keeps old pages of the log in use; purge again"
+                )
+            time.sleep(_PATIENCE)
 
     def _finish_quietly(self) -> None:
         try:
-            self.finish()
+            self._finish()
+        except ClosedError:
+            return
         except MemoristError as error:
             log.warning("a purge that was interrupted is not finished yet, the next opening goes on: %s", error)

@@ -128,7 +128,7 @@ class SQLiteStore(Store):
                     log.info(
                         "opened %s, %s", self.path, "which is encrypted" if self._key else "which is not encrypted"
                     )
-                purger = purging.Purger(opened, self._scrub)
+                purger = purging.Purger(opened, self._busy_timeout)
                 purger.resume()
                 self._open, self._purging = opened, purger
 
@@ -346,16 +346,13 @@ class SQLiteStore(Store):
     async def _finish(self, purger: purging.Purger, *walls: Wall) -> None:
         for each in walls:
             self._outlines.pop(each, None)
-        await asyncio.to_thread(purger.finish)
+        await purger.finish()
 
     async def search(self, wall: Wall, texts: Sequence[str]) -> Search:
         encrypted = self._key is not None
         return await self._read(
             lambda connection: searching.search(connection, self.path, wall, texts, encrypted=encrypted)
         )
-
-    def _scrub(self, connection: apsw.Connection) -> None:
-        purging.scrub(connection, self.path, self._busy_timeout)
 
     async def backup(self, target: Path) -> None:
         if self.path is None:
