@@ -1161,7 +1161,7 @@ class Memory(Twin):
 
         Args:
             min_score: only changes at least so likely.
-            limit: how many on a page. The page has fewer, and a `next`, where 5,000 records tell no more.
+            limit: how many on a page. The page has fewer, and a `next`, where many records tell no more.
             cursor: the `next` of the page before.
             **narrowing: which later records; see `Narrowing`. `since` and `until` say when it changed.
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from memorist import Draft, Kind, Record
 from memorist.errors import InvalidInputError
 from memorist.operations.answers import ReplacementPage
 from memorist.recall import changes as changing
+from memorist.recall import replaced
 from memorist.sync import Memory
 
 LIFE = [
@@ -66,6 +68,41 @@ def test_where_many_records_tell_nothing_a_page_ends_early_and_the_next_goes_on(
     first = alice.changes()
     assert pairs(first) == [(DOUBLED, EIGHTY), (EIGHTY, FORTY)] and first.next is not None
     assert pairs(alice.changes(cursor=first.next)) == [(MOVED, FLAT)]
+
+
+def test_a_page_compares_so_many_pairs_however_many_records_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = [0]
+
+    def counted(*given: Any, **more: Any) -> Any:
+        compared[0] += 1
+        return replaced.replacements(*given, **more)
+
+    monkeypatch.setattr(changing, "replacements", counted)
+    monkeypatch.setattr(changing, "_FIRST", 4)
+    weighed = [Draft(content=f"I weigh {60 + n} kg now", happened_at=f"2025-03-{n + 1:02}") for n in range(30)]
+    with Memory.open(":memory:") as memory:
+        memory.remember(weighed)
+        whole = memory.changes(limit=100)
+        assert len(whole.changes) > 3 and compared == [29]
+        monkeypatch.setattr(changing, "_MOST_COMPARED", 120)
+        found, cursor = list[tuple[str, str]](), None
+        while True:
+            compared[0] = 0
+            page = memory.changes(limit=100, cursor=cursor)
+            assert compared[0] <= 4
+            found += pairs(page)
+            if (cursor := page.next) is None:
+                break
+        assert found == pairs(whole)
+
+
+@pytest.mark.parametrize("rows", [1, 8, 129, 1024, 1025, 3000])
+def test_the_largest_of_many_numbers_are_those_that_sorting_finds(rows: int) -> None:
+    chance = np.random.default_rng(rows)
+    near = chance.permutation(rows).astype(np.float32)
+    near[chance.random(rows) < 0.3] = -np.inf
+    expected = [row for row in np.argsort(-near).tolist() if near[row] > -np.inf][:8]
+    assert changing._best(near).tolist() == expected
 
 
 def test_what_a_program_superseded_is_certain_whatever_the_texts_say(alice: Memory) -> None:

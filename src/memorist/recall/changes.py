@@ -26,9 +26,15 @@ Position: TypeAlias = tuple[int, int]
 """The time of a record in microseconds since 1970, and its number: where a page ends."""
 _NEAREST = 8
 """The earlier records that one is held against."""
-_AT_ONCE = 256
+_FIRST, _AT_ONCE = 16, 256
+"""How many records are read first, and how many at once at most: where changes are many, a page needs few."""
 _MOST_READ = 5000
 """The records that are looked at for one page."""
+_MOST_COMPARED = 5_000_000
+"""The pairs of records that are compared for one page, in some 100 ms."""
+_SCORED = 16
+"""The records whose likeness to all others is computed together."""
+_RUN = 128
 _KIN = 3.0
 """How many earlier states one record may change at most; a list of changes wants all, a ranking the surest."""
 _UNFIT = -1e9
@@ -78,8 +84,10 @@ async def changes_behind(
         rows = rows[(at[rows] < time) | ((at[rows] == time) & (number[rows] < last))]
     rows = rows[np.lexsort((-number[rows], -at[rows]))]
     found: list[Replacement] = []
-    for start in range(0, len(rows), _AT_ONCE):
-        some = rows[start : start + _AT_ONCE]
+    start, size, compared = 0, min(_FIRST, _AT_ONCE), 0
+    while start < len(rows):
+        some = rows[start : start + size]
+        start += len(some)
         # A record ended when the one that supersedes it began or, where that is earlier, when it began itself.
         here = able & (((ended >= at[some].min()) & (ended <= at[some].max())) | (ended == at))
         records = await store.fetch(wall, [*number[some].tolist(), *number[here].tolist()])
@@ -90,6 +98,8 @@ async def changes_behind(
                 return _pairs(index, some, records, states, usual, scale)
 
         held = await asyncio.to_thread(pairs)
+        compared += len(held) * len(at)
+        size = min(2 * size, _AT_ONCE, max(_FIRST, (_MOST_COMPARED - compared) // len(at)))
         formers = await store.fetch(wall, [n for each in held.values() for n, p in each if p >= wanted.least])
         for row in some.tolist():
             place = int(number[row])
@@ -103,7 +113,7 @@ async def changes_behind(
                 found.append(change)
             if len(found) == wanted.limit:
                 return found, (int(at[row]), place)
-        if start + _AT_ONCE >= _MOST_READ and start + _AT_ONCE < len(rows):
+        if (start >= _MOST_READ or compared >= _MOST_COMPARED) and start < len(rows):
             return found, (int(at[some[-1]]), int(number[some[-1]]))
     return found, None
 
@@ -116,20 +126,43 @@ def _pairs(
     These are the numbers of the nearest earlier rows that tell states, each with how likely it is.
     """
     at, number, found = index.column("at")[: len(states)], index.column("number"), dict[int, list[tuple[int, float]]]()
+    asks, signed = index.column(ASKS), list[int]()
     for row in some.tolist():
         later = records.get(int(number[row]))
-        if later is None or index.column(ASKS)[row] or not signs_of(_ANY_NUMBER, later.text):
-            continue
-        earlier = np.flatnonzero(states & (at <= at[row]))
-        if not len(earlier := earlier[earlier != row]):
-            continue
-        near = index.vectors.scores(index.vectors.take(np.array([row]))[0])[earlier] - usual[earlier] / 2
-        earlier = earlier[np.argpartition(-near, min(_NEAREST, len(near)) - 1)[:_NEAREST]]
-        total = np.array([0, *[_UNFIT] * len(earlier)], np.float32)
-        all_rows, tables = np.array([row, *earlier]), tables_of(later.text)
-        replaced = replacements(index, all_rows, total, scale, None, tables=tables, kin=_KIN).replaced[1:]
-        found[int(number[row])] = list(zip(number[earlier].tolist(), replaced.tolist(), strict=True))
+        if later is not None and not asks[row] and signs_of(_ANY_NUMBER, later.text):
+            signed.append(row)
+    distance = np.where(states, usual[: len(states)] / 2, np.inf).astype(np.float32)
+    for start in range(0, len(signed), _SCORED):
+        several = signed[start : start + _SCORED]
+        scores = index.vectors.scores_of(index.vectors.take(np.array(several)))[:, : len(states)] - distance
+        for row, near in zip(several, scores, strict=True):
+            near[at > at[row]] = near[row] = -np.inf
+            earlier = _best(near)
+            if not len(earlier):
+                continue
+            total = np.array([0, *[_UNFIT] * len(earlier)], np.float32)
+            all_rows, tables = np.array([row, *earlier]), tables_of(records[int(number[row])].text)
+            replaced = replacements(index, all_rows, total, scale, None, tables=tables, kin=_KIN).replaced[1:]
+            found[int(number[row])] = list(zip(number[earlier].tolist(), replaced.tolist(), strict=True))
     return found
+
+
+def _best(near: Floats) -> Rows:
+    """Return the rows of the largest numbers, without those of minus infinity.
+
+    They lie in those runs of rows that have the largest ones; to sort all rows takes ten times as long.
+    """
+    if len(near) > _RUN * _NEAREST:
+        starts = np.arange(0, len(near), _RUN)
+        largest = np.maximum.reduceat(near, starts)
+        runs = starts[np.argpartition(-largest, _NEAREST - 1)[:_NEAREST]]
+        rows = (runs[:, None] + np.arange(_RUN)).ravel()
+        rows = rows[rows < len(near)]
+    else:
+        rows = np.arange(len(near))
+    rows = rows[np.argsort(-near[rows], kind="stable")[:_NEAREST]]
+    best: Rows = rows[near[rows] > -np.inf]
+    return best
 
 
 def _latest(later: Record, formers: list[tuple[Record, float]], least: float) -> Replacement | None:

@@ -165,16 +165,22 @@ class VectorTable:
 
     def scores(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine of the query, a unit vector, with every row; shape (rows,)."""
+        scores: NDArray[np.float32] = self.scores_of(query[None])[0]
+        return scores
+
+    def scores_of(self, queries: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the cosine of each query, a unit vector, with every row, for which each row is read once; shape
+        (queries, rows)."""
         if self.exact:
-            return products(query[None], self._exact[: self.rows]).ravel()
-        codes, scale, _ = _quantize(query[None])
-        scores = np.empty(self.rows, np.float32)
+            return products(queries, self._exact[: self.rows])
+        codes, scale, _ = _quantize(queries)
+        scores = np.empty((len(queries), self.rows), np.float32)
 
         def scan(block: int) -> None:
             start = block * BLOCK_ROWS
             count = min(self.rows - start, BLOCK_ROWS)
             rows, scales = self._codes[block][:count], self._scales[block][:count]
-            np.multiply(products(codes, rows)[0], scales * scale[0], out=scores[start : start + count])
+            np.multiply(products(codes, rows), scales * scale[:, None], out=scores[:, start : start + count])
 
         blocks = range(len(self._codes))
         if len(blocks) < _SHARED_BLOCKS:
