@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,14 @@ import pytest
 from memorist.languages import CODES, is_english, language, plain
 from memorist.languages.detection import _WORD, _told
 from memorist.languages.grammar import grammar
+from memorist.languages.hints import Hints
 from memorist.languages.phrases import recurring_in
-from memorist.languages.table import Phrases, words_of
+from memorist.languages.table import Language, Phrases, words_of
+from memorist.recall import marks_of
+from memorist.recall.question import as_the_user_says
+from memorist.records.origins import PYTHON
+from memorist.records.record import Draft
+from memorist.records.scope import Scope
 
 _DATA = Path(__file__).parents[2] / "bench" / "data"
 _SIGNS: tuple[Phrases, ...] = ("first_person", "timed", "corrects", "standing")
@@ -39,6 +46,26 @@ def test_a_phrase_is_found_by_its_hints_as_without_them(code: str) -> None:
         told = [name for name, each in of.life_changes.items() if each.told.search(text)]
         assert of.changes("told", text) == told, text
     assert found
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_user_is_named_in_the_same_texts_with_hints_as_without(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    of, named = language(code), ["the user", "The user's dog", "ユーザーの猫", "der Nutzer", "l'utilisateur", "用户的"]
+    quick = [as_the_user_says(text, of) for text in [*TEXTS, *named]]
+    monkeypatch.setattr(Language, "may_name_user", lambda of, text: True)
+    assert quick == [as_the_user_says(text, of) for text in [*TEXTS, *named]]
+
+
+def test_hints_change_no_mark_of_any_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    said = [Draft(content=text, kind="message", payload={"role": "user"}) for text in [*TEXTS, "The user's dog died"]]
+    records = [draft.to_record(Scope("default"), at, PYTHON) for draft in said]
+    quick = [marks_of(record) for record in records]
+    monkeypatch.setattr(Language, "may_name_user", lambda of, text: True)
+    monkeypatch.setattr(Language, "_may_say", lambda of, what, text: True)
+    monkeypatch.setattr(Hints, "possible", lambda hints, text: range(len(hints._needed)))
+    assert quick == [marks_of(record) for record in records]
+    assert {"the_loss_of_a_pet"} <= quick[-1]
 
 
 def test_days_that_recur_are_found_by_their_hints_as_without_them() -> None:

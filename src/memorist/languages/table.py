@@ -165,6 +165,14 @@ class Language:
             for name, each in self.table.get("life_changes", {}).items()
         }
 
+    def may_name_user(self, text: str) -> bool:
+        """Return whether a text, which `plain` returned, has letters that "the user" cannot do without."""
+        return not self._user_hints or any(hint in text for hint in self._user_hints)
+
+    @cached_property
+    def _user_hints(self) -> frozenset[str]:
+        return self._hints_of(self.table["user"])
+
     def changes(self, part: Literal["told", "asked"], text: str) -> list[str]:
         """Return the names of the changes of a life that a text, which `plain` returned, tells or asks after."""
         if part == "asked":

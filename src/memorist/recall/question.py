@@ -85,6 +85,8 @@ def as_the_user_says(text: str, own: Language) -> str:
         text: a question or a record.
         own: the language that it is in.
     """
+    if not own.may_name_user(plain(text)):
+        return text
     subject, possessive = words_of(own.table["self"])
     the_user, the_users = own.table["user"]
     for form, instead in ((the_users, possessive), (the_user, subject)):
