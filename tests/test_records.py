@@ -1,7 +1,7 @@
 import base64
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memorist.errors import InvalidInputError
 from memorist.operations.cursors import decode, make_page
 from memorist.operations.requests import Browse
+from memorist.records.codec import Plain
 from memorist.records.origins import PYTHON, Author, Origin
 from memorist.records.record import Draft, Kind, Record, check_fields, make_id
 from memorist.records.scope import Scope
@@ -202,3 +203,32 @@ def test_a_cursor_of_someone_elses_is_refused(cursor: Any) -> None:
 def test_an_unknown_order_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="newest, oldest, key"):
         Browse(order="sideways")  # type: ignore[arg-type]
+
+
+def test_a_record_is_written_out_field_by_field_as_its_annotations_say() -> None:
+    at = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
+    origin = Origin(authors=Author.USER | Author.WEB, door="rest", derived_from=("a", "b"), lost=1)
+    bare = Record(
+        id="1", kind=Kind.NOTE, scope=Scope("t"), content="x", created_at=at, updated_at=at, origin=Origin(authors=Author.USER)
+    )
+    whole = replace(
+        bare,
+        scope=Scope("t", "u", "a", "s"),
+        cue="c",
+        key="k",
+        metadata={"n": [1]},
+        payload={"role": "user"},
+        source="s",
+        verified=True,
+        rating=0.5,
+        happened_at=at.astimezone(timezone(timedelta(hours=5))),
+        expires_at=at,
+        superseded_by="2",
+        superseded_at=at,
+        version=3,
+        origin=origin,
+    )
+    for record in (bare, whole):
+        assert record.to_dict() == Plain.to_dict(record)
+        assert list(record.to_dict()) == list(Plain.to_dict(record))
+        assert record.to_dict()["metadata"] is not record.metadata

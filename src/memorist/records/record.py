@@ -15,7 +15,7 @@ from memorist.records.content import is_whole, whole, whole_name, whole_names, w
 from memorist.records.kind import Kind
 from memorist.records.origins import MAX_SOURCES, NOBODY, Author, AuthorLike, Door, Origin, author_of_role
 from memorist.records.scope import Scope
-from memorist.records.times import TimeLike, parse_expiry, parse_time
+from memorist.records.times import TimeLike, parse_expiry, parse_time, told
 from memorist.records.zones import moved
 
 __all__ = [
@@ -117,7 +117,31 @@ class Record(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, scope names at the top level, times in ISO 8601."""
-        return Plain.to_dict(self)
+        scope = self.scope  # what `Plain` does, written out, since an export does it for each record
+        return {
+            "id": self.id,
+            "kind": self.kind.value,
+            "tenant": scope.tenant,
+            "user": scope.user,
+            "agent": scope.agent,
+            "session": scope.session,
+            "content": self.content,
+            "cue": self.cue,
+            "key": self.key,
+            "metadata": dict(self.metadata),
+            "payload": dict(self.payload),
+            "source": self.source,
+            "verified": self.verified,
+            "rating": self.rating,
+            "created_at": told(self.created_at),
+            "updated_at": told(self.updated_at),
+            "happened_at": None if self.happened_at is None else told(self.happened_at),
+            "expires_at": None if self.expires_at is None else told(self.expires_at),
+            "superseded_by": self.superseded_by,
+            "superseded_at": None if self.superseded_at is None else told(self.superseded_at),
+            "version": self.version,
+            "origin": self.origin.to_dict(),
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Record":
@@ -138,11 +162,11 @@ class Record(Plain):
             if values.get(name) is not None:
                 values[name] = parse_time(values[name])
         values["kind"] = parse_kind(values["kind"])
-        told = "origin" in values
-        origin = Origin.from_dict(values.pop("origin")) if told else Origin(authors=Author.USER)
+        has_origin = "origin" in values
+        origin = Origin.from_dict(values.pop("origin")) if has_origin else Origin(authors=Author.USER)
         record = cls(**values, origin=origin)
         record = replace(record, **check_fields(record))
-        if told:
+        if has_origin:
             return record
         record = replace(record, origin=Origin.assumed(record.kind, record.payload, record.source))
         return replace(record, **check_fields(record))
