@@ -209,7 +209,13 @@ def test_a_record_is_written_out_field_by_field_as_its_annotations_say() -> None
     at = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
     origin = Origin(authors=Author.USER | Author.WEB, door="rest", derived_from=("a", "b"), lost=1)
     bare = Record(
-        id="1", kind=Kind.NOTE, scope=Scope("t"), content="x", created_at=at, updated_at=at, origin=Origin(authors=Author.USER)
+        id="1",
+        kind=Kind.NOTE,
+        scope=Scope("t"),
+        content="x",
+        created_at=at,
+        updated_at=at,
+        origin=Origin(authors=Author.USER),
     )
     whole = replace(
         bare,

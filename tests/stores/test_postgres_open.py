@@ -236,6 +236,7 @@ async def test_tables_of_the_version_before_are_brought_up_to_date(server: "Serv
     schema = parse_url(url).schema
     with server.connect() as connection:
         for statement in (
+            f"DROP INDEX {schema}.indexed_later",
             f"DROP VIEW {schema}.words_of_wall",
             *(f"DROP POLICY walls ON {schema}.{table}" for table in ("words", "words_0", "words_1")),
             f"DROP TABLE {schema}.audit, {schema}.quotes",

@@ -61,6 +61,7 @@ class Database:
             with closing(connect_to(Path(self.url))) as file:
                 undo_latest(file)
         else:
+            self.run(f"DROP INDEX {self.schema}.indexed_later")
             self.run(f"ALTER TABLE {self.schema}.records DROP COLUMN happened_offset")
             self.set_version(7)
 

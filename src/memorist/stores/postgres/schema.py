@@ -314,6 +314,14 @@ async def _note_offsets(connection: Connection, options: PostgresOptions) -> Non
     await connection.execute(f"ALTER TABLE {options.schema}.records ADD COLUMN happened_offset integer".encode())
 
 
+async def _index_unembedded(connection: Connection, options: PostgresOptions) -> None:
+    """Index what has no vector yet: each write that embeds later looks for it, and it is little of all."""
+    columns = "tenant, user_name, number"
+    await connection.execute(
+        f"CREATE INDEX indexed_later ON {options.schema}.indexed ({columns}) WHERE vector IS NULL".encode()
+    )
+
+
 _TRACES = "memorist:traces:"
 
 
@@ -366,7 +374,7 @@ _STATE = (
 Migration = Callable[[Connection, PostgresOptions], Awaitable[None]]
 MIGRATIONS: Sequence[Migration] = (
     _create, _outline_walls, _part_marks, _note_origins, _log_audit, _guard_words, _note_quotes,
-    _drop_left_over, _part_state, _note_offsets,
+    _drop_left_over, _part_state, _note_offsets, _index_unembedded,
 )  # fmt: skip
 """Step n leads from version n to version n + 1. A step that was released is never changed."""
 
