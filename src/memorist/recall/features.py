@@ -188,9 +188,7 @@ def _likely(index: WallIndex, heads: Heads, name: str, rows: Rows) -> Floats:
 
 def _covered(index: WallIndex, question: Question, rows: Rows) -> tuple[Floats, Bools]:
     """Return which share of each row's terms are of the question, and whether all its words are."""
-    asked = {*question.terms, *question.former}
-    terms = [index.terms(row).split() for row in rows.tolist()]
-    new = np.array([len(set(each) - asked) for each in terms])
-    lengths = np.array([len(each) for each in terms])
-    covered: Floats = (1 - np.minimum(new / np.maximum(lengths, 1), 1)).astype(np.float32)
-    return covered, (new == 0) & (lengths > 0)
+    held = index.held_terms(rows)
+    new = held.distinct - held.of(index.numbers_of({*question.terms, *question.former}))
+    covered: Floats = (1 - np.minimum(new / np.maximum(held.lengths, 1), 1)).astype(np.float32)
+    return covered, (new == 0) & (held.lengths > 0)

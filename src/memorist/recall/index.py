@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.languages import role_of
+from memorist.recall.forward import Forward, HeldTerms, Numbers
 from memorist.recall.marks import COLUMNS, days_in, weekdays_in
 from memorist.recall.postings import Postings, Run
 from memorist.recall.segments import Segment
@@ -82,6 +83,10 @@ class WallIndex:
         """How many records there are."""
         self._terms: list[str] | None = []
         self._postings: Postings | None = Postings()
+        self._forward = Forward()
+        self._roles: dict[str | None, list[int]] = {}
+        self._named = 0
+        """Of how many speakers `_roles` holds the codes."""
         self._days_of: dict[int, tuple[int, ...]] = {}
         self._days: tuple[Rows, NDArray[np.int64]] | None = None
         self._years: set[int] | None = None
@@ -108,7 +113,7 @@ class WallIndex:
         """About how many bytes this holds."""
         words = 0
         if self._postings is not None and self._terms is not None:
-            words = self._postings.nbytes + _BYTES_A_TEXT * self.rows
+            words = self._postings.nbytes + _BYTES_A_TEXT * self.rows + self._forward.nbytes
         columns = sum(column.nbytes for column in (*self._columns.values(), *self._heads.values()))
         return self.vectors.nbytes + columns + words + _BYTES_A_ROW * len(self._row_of)
 
@@ -198,7 +203,7 @@ class WallIndex:
         if self._terms is not None:
             self._terms += [entry.terms for entry in entries]
         if self.rows > BLOCK_ROWS:
-            self._postings = self._terms = None
+            self._drop_words()
         if self._years is not None:
             self._years |= _years_of(self._columns["at"][first : self.rows])
         for row, entry in enumerate(entries, first):
@@ -303,7 +308,11 @@ class WallIndex:
 
     def in_role(self, role: str | None) -> list[int]:
         """Return the codes of the speakers whose names are a role's; None for people."""
-        return [code for name, code in self.speakers.items() if role_of(str(name)) == role]
+        if self._named != len(self.speakers):
+            self._roles, self._named = {}, len(self.speakers)
+        if role not in self._roles:
+            self._roles[role] = [code for name, code in self.speakers.items() if role_of(str(name)) == role]
+        return self._roles[role]
 
     def neighbours(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return for each row the rows before and after it in its conversation, -1 for none."""
@@ -320,6 +329,22 @@ class WallIndex:
         """Return a row's analysed terms; "" where they are left to the store."""
         terms = self._terms  # another thread may drop the postings meanwhile
         return "" if terms is None else terms[row]
+
+    def held_terms(self, rows: Rows) -> HeldTerms:
+        """Return the analysed terms of some rows as numbers; none where they are left to the store."""
+        return self._forward.held(rows, self.terms)
+
+    def numbers_of(self, terms: Iterable[str]) -> Numbers:
+        """Return the numbers that `held_terms` gives to those of some terms that it has met."""
+        return self._forward.numbers_of(terms)
+
+    def holders(self, numbers: Numbers) -> Numbers:
+        """Return how many rows hold each of some terms, by their numbers; dead ones count."""
+        return self._forward.holders(numbers, self.posted(), self.terms)
+
+    def begin_with_digits(self, numbers: Numbers) -> Bools:
+        """Return which of some terms, by their numbers, begin with a digit."""
+        return self._forward.begin_with_digits(numbers)
 
     def likely(self, head: str, of: Callable[[str, Floats], Floats], rows: Rows) -> Floats:
         """Return how likely a head says yes of some rows; `of` computes it from vectors, once for each row."""
@@ -338,7 +363,12 @@ class WallIndex:
 
     def rows_of(self, numbers: Iterable[int]) -> Rows:
         """Return the rows of those numbers that are here."""
-        return np.array([row for row in self._find(list(numbers)) if row >= 0], np.intp)
+        rows = self.places_of(list(numbers))
+        return rows[rows >= 0]
+
+    def places_of(self, numbers: Sequence[int]) -> Rows:
+        """Return the row of each of some numbers; -1 for one that is not here."""
+        return np.array(self._find(numbers), np.intp)
 
     def allowed(self, filter: Filter, now: int) -> Bools:
         """Return which rows pass the parts of a filter that depend only on the rows; `now` is in microseconds."""
@@ -405,13 +435,17 @@ class WallIndex:
         self._may_expire |= bool((segment.columns["expires_at"] != NEVER).any())
         self._talks.in_order, self._years, self._days = False, None, None
         if self._terms is None or self._postings is None or segment.texts is None or segment.run is None:
-            self._terms = self._postings = None
+            self._drop_words()
             return
         self.posted()
         self._terms += segment.texts
         self._postings.append(segment.run, segment.rows)
         if self.rows > BLOCK_ROWS:
-            self._postings = self._terms = None
+            self._drop_words()
+
+    def _drop_words(self) -> None:
+        self._postings = self._terms = None
+        self._forward = Forward()
 
     def _codes(self) -> Mapping[str, Codes]:
         return {"agent": self.agents, "session": self.sessions, "speaker": self.speakers}

@@ -267,6 +267,9 @@ def _once(index: WallIndex, ranked: Ranked) -> Floats:
     """Return the sums of the records; those among the best that say the same share one chance, and count once."""
     total = ranked.total
     best = _foremost(total)
+    texts = [index.terms(row) for row in ranked.rows[best].tolist()]
+    if len(set(texts)) == len(texts):
+        return total
     said: set[str] = set()
     repeated = []
     for position in best[np.argsort(-total[best], kind="stable")].tolist():
@@ -395,9 +398,10 @@ def _candidates(index: WallIndex, allowed: Bools, cosines: Floats, words: WordSc
 def _found(index: WallIndex, asked: Search) -> WordScores:
     """Return the store's own word scores by row, the best taken for a full match."""
     alone = np.zeros(index.rows, np.float32)
-    best = max((score for _, score in asked.found or ()), default=0.0) or 1.0
-    for number, score in asked.found or ():
-        alone[index.rows_of([number])] = score / best
+    if asked.found:
+        numbers, scores = zip(*asked.found, strict=True)
+        rows, best = index.places_of(numbers), max(scores) or 1.0
+        alone[rows[rows >= 0]] = (np.array(scores) / best)[rows >= 0]
     return WordScores(alone, alone, np.zeros_like(alone))
 
 

@@ -205,19 +205,15 @@ def middle(index: WallIndex, scale: Scale) -> Floats:
 def _shared(index: WallIndex, rows: Rows, seeds: Rows, passed: Set[str]) -> tuple[Floats, Bools]:
     """Return the information in the rare words that each row shares with each seed, at most 2; and whether both hold
     numbers, but not the same."""
-    said = [index.terms(row).split()[:_WORDS] for row in rows.tolist()]
-    places: dict[str, int] = {}
-    held = [places.setdefault(word, len(places)) for words in said for word in words]
-    table = np.zeros((len(rows), len(places)), np.float32)
-    table[np.repeat(np.arange(len(rows)), [len(words) for words in said]), held] = 1
-    digits = np.array([word[0].isdigit() for word in places], bool)
+    held = index.held_terms(rows).first(_WORDS)
+    terms, columns = held.columns()
+    table = np.zeros((len(rows), len(terms)), np.float32)
+    table[held.places, columns] = 1
+    digits = index.begin_with_digits(terms)
     counts = table[:, digits].sum(axis=1)
-    several = (table.sum(axis=0) > 1).tolist()
-    found = {word: place for word, place in places.items() if several[place] and word not in passed}
-    size, holders = math.log(index.living + _USUAL), index.posted().holders
-    each = np.maximum(np.array([holders(word) for word in found], np.float32), 1)
+    kept = np.flatnonzero((table.sum(axis=0) > 1) & ~np.isin(terms, index.numbers_of(passed)))
+    size, each = math.log(index.living + _USUAL), np.maximum(index.holders(terms[kept]).astype(np.float32), 1)
     information = np.where(each <= math.exp((1 - RARE) * size), 1 - np.log(each) / size, 0).astype(np.float32)
-    kept = list(found.values())
     table = table.take(kept, axis=1)
     alike = products(table * digits[kept], table[seeds])
     mine, theirs = counts[:, None], counts[None, seeds]
