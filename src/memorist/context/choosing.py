@@ -1,7 +1,7 @@
 """Chooses the lines that fit into a budget, best first."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from datetime import datetime
 
 from memorist.context.budget import Budget
@@ -59,8 +59,7 @@ class Chosen:
         line = judged
         said = frozenset(_WORD.findall(line.shown.casefold()))
         known = self.knows(line.record) and line.item.why not in ("topic", "pinned")
-        nearly = (len(said & other) >= _SAME * max(len(said), len(other)) for other in self._said)
-        if known or line.record.id in self._records or any(nearly):
+        if known or line.record.id in self._records or any(_nearly_the_same(said, other) for other in self._said):
             return None
         takes = self._count(self._cost(line))
         if self._used + takes > self._budget.tokens * share:
@@ -100,3 +99,9 @@ class Chosen:
 
     def _count(self, text: str) -> float:
         return len(text) / 4 if self._budget.counter is None else self._budget.count(text)
+
+
+def _nearly_the_same(said: Set[str], other: Set[str]) -> bool:
+    """Return whether two lines hold nearly the same words; lines of too different lengths cannot."""
+    fewer, more = sorted((len(said), len(other)))
+    return fewer >= _SAME * more and len(said & other) >= _SAME * more

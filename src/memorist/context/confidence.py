@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import filterfalse, islice
 
 from memorist.context.naming import Named
 from memorist.recall.artefact import artefact
@@ -19,6 +20,7 @@ laughter lie above it, and of the questions of the public sets one in two hundre
 _EMPTY = (("asks_only",), ("nothing_new",), ("unknowing",), ("asking", "unanswered"))
 """Features that together show that a record tells nothing: it only asks, says no word more than the question, or does
 not know."""
+_OF_EMPTY = {name for names in _EMPTY for name in names}
 _SURELY = 0.5
 _READ = 20
 """The number of hits that are considered."""
@@ -35,7 +37,7 @@ def confidence_of(hits: Sequence[Hit], named: Named) -> float:
 
     The arguments are those of `features`.
     """
-    telling = [hit for hit in hits if not says_nothing(hit)]
+    telling = list(islice(filterfalse(says_nothing, hits), _READ))
     if not telling or seeks_nothing(hits):
         return 0.0
     total = sum(WEIGHTS[name] * value for name, value in features(telling, named).items())
@@ -44,7 +46,9 @@ def confidence_of(hits: Sequence[Hit], named: Named) -> float:
 
 def says_nothing(hit: Hit) -> bool:
     """Return whether a record tells nothing for the question: it only asks, or says that it is not known."""
-    return any(all(hit.signals.get(name, 0.0) >= _SURELY for name in names) for names in _EMPTY)
+    signals = hit.signals
+    surely = {name for name in _OF_EMPTY if signals.get(name, 0.0) >= _SURELY}
+    return bool(surely) and any(surely.issuperset(names) for names in _EMPTY)
 
 
 def seeks_nothing(hits: Sequence[Hit]) -> bool:

@@ -39,8 +39,12 @@ class Reader:
 
     async def recall(self, query: str, **options: Any) -> list[Hit]:
         """Return the hits of a query, best first."""
+        return [self.read(hit) for hit in await self.found(query, **options)]
+
+    async def found(self, query: str, **options: Any) -> list[Hit]:
+        """Return the same hits with their times as they are stored: most of many are not told, and `read` reads one."""
         hits: list[Hit] = await self._answer(requests.Recall(query=query, **options))
-        return [self._read_hit(hit) for hit in hits]
+        return hits
 
     async def browse(self, **options: Any) -> Page:
         """Return one page of the records that pass a filter."""
@@ -66,6 +70,7 @@ class Reader:
             return [hit.record for hit in hits]
         return [each.read_in(self.zone) for each in found]
 
-    def _read_hit(self, hit: Hit) -> Hit:
+    def read(self, hit: Hit) -> Hit:
+        """Return a hit with its times in the zone; one that was read stays as it is."""
         later = hit.replaced and replace(hit.replaced, at=moved(hit.replaced.at, self.zone))
         return replace(hit, record=hit.record.read_in(self.zone), replaced=later)

@@ -78,8 +78,8 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
     hits, confidence, cut = list[Hit](), 0.0, ""
     if asked.terms:
         limit = min(max(tokens // _TOKENS_A_HIT, _FEWEST), _MOST) + min(len(known), _MOST)
-        hits = await reader.recall(request.query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
-        named = await named_among(reader.recall, question, hits, {"shared": shared, **narrowing}, reader.user)
+        hits = await reader.found(request.query, limit=limit, now=asked_at, shared=shared, explain=True, **narrowing)
+        named = await named_among(reader.found, question, hits, {"shared": shared, **narrowing}, reader.user)
         confidence = confidence_of(hits, named)
     silent = bool(asked.terms) and confidence < least
     if request.standing:
@@ -90,7 +90,8 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
         new = await aside(lambda: [hit for hit in hits if not chosen.knows(hit.record)], texts)
         telling, cut = _telling(new)
         holding = [hit.record for hit in telling[:_LOOKED_AT] if hit.replaced is None]
-        changed = await changes_since(reader.recall, holding, {"shared": shared, "now": asked_at, **narrowing}, trust)
+        changed = await changes_since(reader.found, holding, {"shared": shared, "now": asked_at, **narrowing}, trust)
+        changed = {id: replace(each, record=each.record.read_in(reader.zone)) for id, each in changed.items()}
         candidates = await _candidates(reader, telling, changed, asked, tokens)
         await aside(lambda: chosen.fill(candidates), texts)
     elif hits:
@@ -142,14 +143,14 @@ async def _candidates(
         hit.record.id: since
         for position, hit in enumerate(foremost)
         if (since := changed.get(hit.record.id)) is not None
-        and since.name in touched(_part(hit, position, asked, _room(hit, tokens)))
+        and since.name in touched(_part(reader.read(hit), position, asked, _room(hit, tokens)))
     }
     told |= {each.record.id for each in marked.values()}
     for position, hit in enumerate(hits):
         id, room = hit.record.id, _room(hit, tokens)
-        candidates.append(partial(_shown, hit, position, changed.get(id), asked, room, told))
+        candidates.append(partial(_shown, reader, hit, position, changed.get(id), asked, room, told))
         beside_it = position < _WITH_COMPANY or hit in corrected
-        if beside_it and (company := await beside(reader, hit, marked.get(id), asked)) is not None:
+        if beside_it and (company := await beside(reader, reader.read(hit), marked.get(id), asked)) is not None:
             candidates.append(lambda _, line=company: line)  # type: ignore[misc]  # it is a line
     return candidates
 
@@ -170,13 +171,21 @@ def _part(hit: Hit, position: int, asked: QuestionTerms, words: int) -> str:
 
 
 def _shown(
-    hit: Hit, position: int, since: Changed | None, asked: QuestionTerms, room: int, told: Set[str], most: int
+    reader: Reader,
+    hit: Hit,
+    position: int,
+    since: Changed | None,
+    asked: QuestionTerms,
+    room: int,
+    told: Set[str],
+    most: int,
 ) -> Line:
     """Return the line of a hit, of which `room` and `most` words are shown at most.
 
     A former state says so, as does what something that changed `since` touches, and where the later record is among
     those that are `told`, it points at its day.
     """
+    hit = reader.read(hit)
     record, text = hit.record, _part(hit, position, asked, min(room, most))
     if record.kind is Kind.FACT and record.payload.get("supersedes"):
         text = f"{text} (since {day_of(record.at)})"

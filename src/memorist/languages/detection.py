@@ -185,8 +185,7 @@ def _by_words(text: str, script: str, *, alone: bool = True, plainly: bool = Fal
     told = _told(script)
     if plainly:
         words = _WORD.findall(text[:_GLANCE].lower())
-        weights = _weights()
-        evident = sum(1 for word in words if len(word) > 2 and weights.get(word, 0) > 0)
+        evident = sum(map(_evident().__contains__, words))
         if evident > max(1, _EVIDENT * len(words)):
             return [_DEFAULT]
     words = _WORD.findall(plain(text))
@@ -215,6 +214,12 @@ def _weights() -> Mapping[str, float]:
         return 0 if _DEFAULT in codes else -1
 
     return {word: weight(codes) for word, codes in _told("Latin").words.items()}
+
+
+@cache
+def _evident() -> frozenset[str]:
+    """Return the words of three letters and more that tell of English."""
+    return frozenset(word for word, weight in _weights().items() if len(word) > 2 and weight > 0)
 
 
 class _Told(NamedTuple):

@@ -54,7 +54,7 @@ class HeldTerms:
         return count
 
     def columns(self) -> tuple[Numbers, NDArray[np.intp]]:
-        """Return the different terms in the order in which they first come, and the place of each of `numbers` there."""
+        """Return the different terms in the order in which they first come, and for each of `numbers` its place."""
         positions = np.arange(len(self.numbers))
         first_at = np.zeros(self.known, np.intp)
         first_at[self.numbers[::-1]] = positions[::-1]  # of several, the last assignment stays

@@ -229,19 +229,33 @@ def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], searc
             "sum": best.total,
             "small_talk": np.full(len(share), small_talk, np.float32),
         }
+    told = _by_hit(signals, len(best.rows))
     hits = []
     for position, (row, number) in enumerate(zip(best.rows.tolist(), best.numbers.tolist(), strict=True)):
         if number not in records:
             continue
         record = records[number]
-        held = asked.keys() & (index.terms(row).split() or terms(record.text)) if asked else ()
-        matched = tuple(dict.fromkeys(word for term, word in asked.items() if term in held)) if held else ()
-        told = {name: float(values[position]) for name, values in signals.items()}
+        matched = _matched(asked, index.terms(row) or " ".join(terms(record.text))) if asked else ()
         replaced = None
         if best.by is not None and best.likely is not None and best.likely[position] >= LEAST:
             later = records.get(int(best.by[position]))
             if later is not None:
                 score = score_of(float(best.likely[position]), record.text, later.text)
                 replaced = Replaced(later.id, later.at, score) if score >= LEAST else None
-        hits.append(Hit(record, similarities[position], scores[position], matched, told, replaced))
+        hits.append(Hit(record, similarities[position], scores[position], matched, told[position], replaced))
     return hits
+
+
+def _matched(asked: Mapping[str, str], held: str) -> tuple[str, ...]:
+    """Return the words of a question whose terms are among some, which spaces part."""
+    around = f" {held} "
+    return tuple(dict.fromkeys(word for term, word in asked.items() if f" {term} " in around))
+
+
+def _by_hit(signals: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
+    """Return the signals of each of so many hits, by name."""
+    if not signals:
+        return [{} for _ in range(count)]
+    names = list(signals)
+    each = zip(*(values.tolist() for values in signals.values()), strict=True)
+    return [dict(zip(names, values, strict=True)) for values in each]

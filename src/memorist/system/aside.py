@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -58,7 +59,11 @@ def is_large(value: Any) -> bool:
             continue
         elif isinstance(each, _COLLECTIONS):
             held += len(each)
-            waiting += _some(each)
+            for found in islice(each, LARGE):
+                if isinstance(found, str):  # most are, and need no turn of their own
+                    held += len(found)
+                else:
+                    waiting.append(found)
         elif hasattr(each, "content"):
             waiting += [found for name in _FIELDS if (found := getattr(each, name, None))]
         elif hasattr(each, "record"):  # of a hit or an item, all that grows
@@ -74,4 +79,4 @@ def is_large(value: Any) -> bool:
 
 
 def _some(values: Iterable[Any]) -> list[Any]:
-    return [each for each, _ in zip(values, range(LARGE), strict=False)]
+    return list(islice(values, LARGE))
