@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -22,6 +22,7 @@ from memorist.cli.app import app
 from memorist.config import Settings
 from memorist.errors import InvalidInputError
 from memorist.imports import Options, load
+from memorist.records.record import Record
 from memorist.records.zones import machine_zone, name_of, zone_of
 from memorist.testing import HashEmbedder
 from opening import undo_latest
@@ -289,3 +290,20 @@ async def test_the_clock_is_read_in_the_zone(tmp_path: Path) -> None:
         note = await memory.remember("I repaired the bicycle yesterday")
         day = note.created_at.astimezone(ZoneInfo("Pacific/Auckland")) - timedelta(days=1)
         assert f"yesterday ({day.day} {day:%b %Y})" in await told(memory, "Who repaired the bicycle?")
+
+
+async def test_only_the_times_that_are_told_are_read_in_the_zone(
+    alice: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, read = alice.scoped(zone=NEW_YORK), list[str]()
+    await alice.remember([f"The bicycle has repair number {number} behind it" for number in range(50)])
+    read_in = Record.read_in
+
+    def reading(record: Record, zone: tzinfo) -> Record:
+        read.append(record.id)
+        return read_in(record, zone)
+
+    monkeypatch.setattr(Record, "read_in", reading)
+    context = await there.context("Which repair does the bicycle have?", tokens=150, min_confidence=0.0)
+    assert len(context.items) > 2
+    assert len(set(read)) <= len(context.items) + 3  # those looked at for what belongs beside them

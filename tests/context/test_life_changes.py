@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from memorist import Draft, Kind, Memory
+from memorist.context import life_changes
 from memorist.context.life_changes import changes_since
 from memorist.records.record import Hit
 
@@ -185,3 +186,22 @@ async def test_a_change_is_found_among_many_records(alice: Memory, size: int) ->
 async def test_other_languages_have_the_mark(alice: Memory, question: str, before: str, change: str, name: str) -> None:
     drafts = said(before, "2025-01-12T10:00"), said(change, "2025-08-10T10:00")
     assert f"{before} (before {name}: see 10 Aug 2025)" in await told(alice, *drafts, question=question)
+
+
+async def test_what_a_text_tells_is_read_once_for_many_questions(
+    alice: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    tell = life_changes.told_in  # type: ignore[attr-defined]  # what it uses
+
+    def reading(text: str) -> set[str]:
+        read.append(text)
+        return tell(text)
+
+    monkeypatch.setattr(life_changes, "told_in", reading)
+    moved = "We moved to a narrow house in Otley, which has a slate roof"
+    text = await told(alice, said(COMMUTE, "2025-01-12T10:00"), said(moved, "2025-08-10T10:00"))
+    assert MARK in text
+    assert read.count(moved) == 1
+    assert MARK in await told(alice, question="How many minutes does my commute take?")
+    assert read.count(moved) == 1

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memorist.recall import names
 from memorist.recall.question import Question, read_question
 
 NOW = datetime(2023, 5, 20, tzinfo=UTC)
@@ -141,3 +142,19 @@ def test_the_first_person_is_noticed() -> None:
 def test_any_text_can_be_read(text: str) -> None:
     question = read(text, "Ann")
     assert question.embed == text
+
+
+def test_the_names_of_speakers_are_taken_apart_once_for_many_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken_apart: list[str] = []
+    split = names.words  # type: ignore[attr-defined]  # what it uses
+
+    def taking_apart(text: str) -> list[str]:
+        taken_apart.append(text)
+        return split(text)
+
+    monkeypatch.setattr(names, "words", taking_apart)
+    speakers = [f"Zeb{letter} Quayle" for letter in "abcdef"]
+    assert read("Where does Zebb live?", *speakers).speakers == {"Zebb Quayle"}
+    assert len(taken_apart) == 3 * len(speakers)  # each name and its two words
+    assert read("What does Zebc like?", *speakers).speakers == {"Zebc Quayle"}
+    assert len(taken_apart) == 3 * len(speakers)

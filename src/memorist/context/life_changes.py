@@ -7,12 +7,13 @@ depends. Which changes of a life touch what, a language's table says.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from memorist.context.naming import Recall
 from memorist.languages import role_of, tables_of
 from memorist.languages.sentences import asks, sentences_of
-from memorist.recall.lives import SAME, readings, told_in
+from memorist.recall.lives import READ, SAME, readings, told_in
 from memorist.recall.marks import speaker_of
 from memorist.recall.replaced import TELLING
 from memorist.records.origins import LEVELS, Trust
@@ -20,6 +21,8 @@ from memorist.records.record import Record
 
 _LOOKED_AT = 40
 """The records in which changes are looked for."""
+_REMEMBERED = 1024
+"""The texts of which it is remembered what they tell and touch: changes are looked for in the same ones each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +78,18 @@ def _first_of_each(records: Iterable[Record], trust: Callable[[Record], Trust]) 
     """Return the changes that records tell, which are in the order of time."""
     changes, last = list[Changed](), dict[tuple[str | None, ...], datetime]()
     for record in filter(_of_users, records):
-        for name in sorted(told_in(record.text)):
+        for name in _told_in(record.text[:READ]):
             who = name, speaker_of(record), record.scope.user, trust(record)
             if who not in last or record.at - last[who] > SAME:
                 changes.append(Changed(name, record))
             last[who] = record.at
     return changes
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _told_in(text: str) -> Sequence[str]:
+    """Return the names of the changes that the beginning of a text tells, in their order."""
+    return sorted(told_in(text))
 
 
 def touched(text: str) -> Mapping[str, Sequence[str]]:
@@ -90,6 +99,12 @@ def touched(text: str) -> Mapping[str, Sequence[str]]:
     A sentence counts that speaks of the speaker and asks nothing: "my commute takes an hour", not "is a commute of an
     hour usual?".
     """
+    return _touched(text[:READ])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _touched(text: str) -> Mapping[str, Sequence[str]]:
+    """Return the same of the beginning of a text, which is all that is read."""
     tables, found = tables_of(text), dict[str, list[str]]()
     for table, given in readings(text, tables):
         if some := {name: each for name, each in table.life_changes.items() if each.touches.search(given)}:

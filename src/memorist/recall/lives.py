@@ -12,7 +12,7 @@ from memorist.recall.question import as_the_user_says
 
 SAME = timedelta(days=60)
 """What is told so soon after a change of the same kind is that change: one speaks of a new job for weeks."""
-_READ = 1000
+READ = 1000
 """The characters of a text that are read."""
 
 
@@ -25,4 +25,4 @@ def readings(text: str, tables: Iterable[Language]) -> Iterator[tuple[Language, 
     """Yield each language that knows changes, with the text as the user would say it in it."""
     for table in tables:
         if table.life_changes:
-            yield table, plain(as_the_user_says(text[:_READ], table))
+            yield table, plain(as_the_user_says(text[:READ], table))

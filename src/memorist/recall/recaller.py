@@ -31,7 +31,7 @@ from memorist.records.zones import read_in
 from memorist.stores.base import Outline, Store
 from memorist.system.aside import aside, is_large
 
-_INLINE_ROWS = 4096
+_INLINE_ROWS = 8192
 """The most rows that are ranked on the caller's thread, which is quicker than waking another thread."""
 _INLINE_TERMS = 64
 """The most terms of a question for ranking on the caller's thread."""
