@@ -1,6 +1,8 @@
 import base64
+import copy
 import json
-from dataclasses import replace
+import pickle
+from dataclasses import FrozenInstanceError, replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -15,7 +17,9 @@ from memorist.records.codec import Plain
 from memorist.records.origins import PYTHON, Author, Origin
 from memorist.records.record import Draft, Kind, Record, check_fields, make_id
 from memorist.records.scope import Scope
+from memorist.stores import rows
 
+SCOPE = Scope(tenant="acme", user="ann", agent="guide", session="s1")
 NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
@@ -238,3 +242,51 @@ def test_a_record_is_written_out_field_by_field_as_its_annotations_say() -> None
         assert record.to_dict() == Plain.to_dict(record)
         assert list(record.to_dict()) == list(Plain.to_dict(record))
         assert record.to_dict()["metadata"] is not record.metadata
+
+
+def whole_record() -> Record:
+    """Return a record with a value in every field."""
+    return Record(
+        id="r1", kind=Kind.FACT, scope=SCOPE, content="Oslo", cue="where?", key="city", metadata={"a": [1]},
+        payload={"b": {"c": None}}, source="chat", verified=True, rating=0.5, created_at=NOON, updated_at=NOON,
+        happened_at=NOON - timedelta(days=1), expires_at=NOON + timedelta(days=9), superseded_by="r2",
+        superseded_at=NOON, version=3, origin=Origin(authors=Author.USER, door="python", derived_from=("r0",), lost=1),
+    )  # fmt: skip
+
+
+def test_a_record_reads_of_its_row_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of a thousand records of which only texts are wanted reads no JSON and makes no times."""
+    read = list[str]()
+    loads = json.loads
+
+    def reading(text: str) -> Any:
+        read.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(json, "loads", reading)
+    wall = SCOPE.wall
+    kept = whole_record()
+    record = rows.record_of(rows.values_of(kept), wall)
+    assert (record.id, record.content, record.kind, record.key, record.scope) == (
+        kept.id, kept.content, kept.kind, kept.key, kept.scope,
+    )  # fmt: skip
+    assert read == []
+    assert record.payload == kept.payload
+    assert record.payload is record.payload
+    assert len(read) == 1
+
+
+def test_a_record_of_a_row_is_as_any_other() -> None:
+    kept = whole_record()
+    made = [rows.record_of(rows.values_of(kept), SCOPE.wall) for _ in range(6)]
+    assert made[0] == kept
+    assert kept == made[1]
+    assert repr(made[2]) == repr(kept)
+    assert made[3].to_dict() == kept.to_dict()
+    assert replace(made[4], content="new") == replace(kept, content="new")
+    assert pickle.loads(pickle.dumps(made[5])) == kept
+    assert copy.deepcopy(rows.record_of(rows.values_of(kept), SCOPE.wall)) == kept
+    with pytest.raises(FrozenInstanceError):
+        made[0].content = "new"  # type: ignore[misc]
+    for wrong in ("contents", "_later", "__html__"):
+        assert not hasattr(kept, wrong)

@@ -322,3 +322,27 @@ async def test_what_the_user_corrected_is_not_undone_by_the_next_turn(memory: Me
     await memory.revise(first, content="My cat is called Mia.")
     assert await after_turn(memory.through("other"), [*said, {"id": "2", "role": "user", "content": "More"}]) != []
     assert await contents(memory) == ["My cat is called Mia.", "Lovely!", "More"]
+
+
+async def test_a_thread_that_is_brought_along_is_stored_before_it_is_embedded(tmp_path: Path) -> None:
+    """An agent's first turn may bring thousands of messages, whose embedding takes minutes."""
+    embedded, may_go_on = list[int](), asyncio.Event()
+
+    async def embed(texts: list[str]) -> list[list[float]]:
+        embedded.append(len(texts))
+        await may_go_on.wait()
+        return [[1.0, float(len(text))] for text in texts]
+
+    thread = talk(*(f"line {number} about the harbour" for number in range(100)))
+    async with Memory.open(tmp_path / "many.db", embedder=embed, user="ann", session="s1") as memory:
+        stored = await after_turn(memory, thread)
+        assert len(stored) == 100
+        assert await after_turn(memory, thread) == []  # the next turn has nothing new
+        assert len(await memory.recent(1000)) == 100
+        assert await memory.vectors(stored[:1]) == {}
+        may_go_on.set()
+    assert sum(embedded) >= 100
+    async with Memory.open(tmp_path / "many.db", embedder=embed, user="ann", session="s1") as memory:
+        assert len(await memory.vectors(stored)) == 100  # closing waits for them
+        [last] = await after_turn(memory, [*thread, *talk("one more")])
+        assert len(await memory.vectors([last])) == 1  # a turn has its vectors when the call returns

@@ -14,17 +14,16 @@ from urllib.parse import quote, unquote
 from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
 from memorist.operations.arguments import MAX_LIMIT
-from memorist.operations.requests import Remember
+from memorist.operations.requests import MOST_WAITED_FOR, Browse, Remember
 from memorist.records.content import is_whole
 from memorist.records.record import Draft, Hit, Kind, Record
 from memorist.records.scope import Scope
 from memorist.stores.base import Order
+from memorist.verbs import pages
 
 _T = TypeVar("_T")
 _KINDS = (Kind.MESSAGE, Kind.STATE)
-_PAGE = 500
-_MANY = 32
-"""Most entries whose embedding a caller waits for; a turn has a few, a session that is brought along has thousands."""
+_PAGE = 2_000
 _TICK = timedelta(microseconds=1)
 
 
@@ -66,13 +65,20 @@ class SessionEntries:
         newest = await self._newest()
         at = self._memory.clock() if newest is None else max(self._memory.clock(), newest.at + _TICK)
         drafts = tuple(self._draft(entry, at) for entry in given)
-        await self._memory.ask(Remember(records=drafts, embed="behind" if len(drafts) > _MANY else "now"))
+        await self._memory.ask(Remember(records=drafts, embed="behind" if len(drafts) > MOST_WAITED_FOR else "now"))
 
     async def newest(self, count: int | None = None) -> list[dict[str, Any]]:
         """Return the newest entries, oldest first; by default all of them."""
+        if count == 0:
+            return []
         page = min(count or _PAGE, _PAGE)
-        records = self._memory.iterate(order="newest", page=page, kind=_KINDS, payload=self._own)
-        return (await first((_data_of(each) async for each in records), count))[::-1]
+        asked = Browse.of({"order": "newest", "limit": page, "kind": _KINDS, "payload": self._own})
+        found: list[dict[str, Any]] = []
+        async for records in pages(self._memory.ask, asked):
+            found += map(_data_of, records)
+            if count is not None and len(found) >= count:
+                break
+        return found[:count][::-1]
 
     async def pop(self) -> dict[str, Any] | None:
         """Remove the newest entry and return it; None where there is none. No two callers get the same."""

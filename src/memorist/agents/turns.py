@@ -135,6 +135,9 @@ async def after_turn(
     between ``<private>`` and ``</private>``. Of secrets (keys of vendors, tokens, numbers of cards) the form alone is
     stored, unless `Settings.secrets` says otherwise.
 
+    Of more than 32 new messages at once, such as a thread that is brought along, recall finds the words at first, and
+    the meaning a little later.
+
     Args:
         memory: where to.
         messages: in the form of OpenAI, Anthropic or LangChain, or as plain dictionaries.

@@ -11,6 +11,7 @@ from memorist.errors import InvalidInputError, shown
 from memorist.kinds.common import delete, find
 from memorist.kinds.message import Message, to_message
 from memorist.operations.arguments import whole
+from memorist.operations.requests import MOST_WAITED_FOR, Remember
 from memorist.records.content import whole_text
 from memorist.records.origins import author_of_role, parse_authors
 from memorist.records.record import Draft, Kind, Record, make_id
@@ -103,6 +104,8 @@ class Conversation:
             metadata: the caller's own fields, for a text.
             data: what else belongs to the message, JSON, for a text.
             allow_duplicates: add a message again whose id the conversation has already.
+
+        Of more than 32 messages at once recall finds the words at first, and the meaning a little later.
 
         Returns:
             For each message given, the one stored: where the id was there before, that one, as it is now.
@@ -211,7 +214,7 @@ class Conversation:
         messages = [to_message(each) for each in state["messages"]]
         old = [record.id async for record in self._memory.iterate(kind=Kind.MESSAGE)]
         drafts = self._drafts(messages, _each_once(self._ids(messages, {}), {}), None)
-        await self._memory.remember(drafts, forgetting=old)
+        await self._remember(drafts, forgetting=tuple(old))
 
     # --- order and identity ------------------------------------------------------------------------
 
@@ -222,16 +225,21 @@ class Conversation:
         last = newest[0].at if newest else None
         if allow_duplicates:
             drafts = self._drafts(messages, _each_once(ids, stored), last)
-            return [Message.of(record) for record in await self._memory.remember(drafts)]
+            return [Message.of(record) for record in await self._remember(drafts)]
         latest = dict(zip(ids, messages, strict=True))  # of several with one id, the last is what it says
         new = {id: message for id, message in latest.items() if id not in stored}
         drafts = self._drafts([*new.values()], [*new], last)
-        added = await self._memory.remember(drafts, if_exists="ignore")
+        added = await self._remember(drafts, if_exists="ignore")
         written = stored | dict(zip(new, added, strict=True))
         for id in stored.keys() & latest.keys():
             [draft] = self._drafts([latest[id]], [id], None)
             written[id] = await restated(self._memory, stored[id], draft)
         return [Message.of(written[id]) for id in ids]
+
+    async def _remember(self, drafts: Sequence[Draft], **options: Any) -> list[Record]:
+        """Store messages; many at once get their vectors later: the caller would wait for minutes."""
+        embed: Any = "now" if len(drafts) <= MOST_WAITED_FOR else "behind"
+        return await self._memory.ask(Remember(records=tuple(drafts), embed=embed, **options))
 
     async def _stored(self, messages: Iterable[Message]) -> dict[str, Record]:
         """Return the records that messages with these ids have already, by their own ids."""

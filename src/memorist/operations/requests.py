@@ -300,6 +300,11 @@ class Named(Narrowed[T]):
 # --- writing -------------------------------------------------------------------------------------------
 
 
+MOST_WAITED_FOR = 32
+"""The most records of a conversation whose embedding a caller waits for: a turn has a few, a conversation that is
+brought along has thousands."""
+
+
 @_request
 class Remember(Request[list[Record]]):
     """Store records, all or none; see `Memory.remember`."""

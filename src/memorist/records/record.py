@@ -2,12 +2,12 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from random import Random
-from typing import Any, Literal, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, cast
 
 from memorist.errors import InvalidInputError, shown
 from memorist.records.codec import Plain, plain
@@ -36,6 +36,7 @@ __all__ = [
 
 Clearable: TypeAlias = Literal["cue", "metadata", "payload", "source", "happened_at", "expires_at"]
 """The fields that a record can be without, and that `revise` clears."""
+ReadLater: TypeAlias = Callable[[str, Any], Mapping[str, Any]]
 Order: TypeAlias = Literal["newest", "oldest", "key"]
 MAX_CONTENT = 10_000_000
 """Longest content or cue, in characters."""
@@ -55,8 +56,29 @@ class Action(StrEnum):
     EXPIRED = "expired"
 
 
+class _ReadLater:
+    """Some fields of what a store made of a row: they are read from it when the first of them is asked for, and kept.
+
+    Whoever reads a page of records needs a few fields of each; times, origins and JSON cost more than the query.
+    """
+
+    __slots__ = ("_later",)
+    _later: tuple[ReadLater, Any]
+
+    if not TYPE_CHECKING:  # a checker would believe in any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in self.__dataclass_fields__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            read, row = self._later
+            found = read(name, row)
+            for each, value in found.items():
+                object.__setattr__(self, each, value)
+            return found[name]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(Plain):
+class Record(_ReadLater, Plain):
     """One memory, as it is stored.
 
     `metadata` is the user's alone; `payload` holds the kind's own fields. Times are in UTC, but for
@@ -84,6 +106,21 @@ class Record(Plain):
     superseded_at: datetime | None = None
     version: int = 1
     origin: Origin
+
+    @classmethod
+    def from_row(
+        cls, read: ReadLater, row: Any, *, id: str, kind: Kind, scope: Scope, content: str, key: str | None
+    ) -> "Record":
+        """Return the record of a store's row; `read` returns further fields, given the name of one and the row."""
+        record = object.__new__(cls)
+        put = object.__setattr__
+        put(record, "_later", (read, row))
+        put(record, "id", id)
+        put(record, "kind", kind)
+        put(record, "scope", scope)
+        put(record, "content", content)
+        put(record, "key", key)
+        return record
 
     @property
     def at(self) -> datetime:

@@ -47,33 +47,38 @@ def values_of(record: Record) -> tuple[Any, ...]:
 
 
 def record_of(row: Sequence[Any], wall: Wall) -> Record:
-    """Return the record with the `COLUMNS` in `row`."""
+    """Return the record with the `COLUMNS` in `row`, which may have further values behind them."""
+    id, kind, content, _, key, agent, session = row[:7]
+    scope = _scope(wall.tenant, wall.user, agent, session)
+    return Record.from_row(_later, row, id=id, kind=_KINDS[kind], scope=scope, content=content, key=key)
+
+
+_JSON = {"metadata": NAMES.index("metadata"), "payload": NAMES.index("payload")}
+
+
+def _later(name: str, row: Sequence[Any]) -> dict[str, Any]:
+    """Return the JSON of one field of a record, or all other fields that `record_of` has not read."""
+    if (place := _JSON.get(name)) is not None:
+        return {name: _mapping(row[place])}
     (
-        id, kind, content, cue, key, agent, session, metadata, payload, source, verified, rating,
+        _, kind, _, cue, _, _, _, _, payload, source, verified, rating,
         created_at, updated_at, happened_at, expires_at, superseded_by, superseded_at, version, *rest,
-    ) = row  # fmt: skip
-    held, origin, [offset] = _mapping(payload), rest[:3], rest[3:] or [None]  # a row of an older history has less
-    return Record(
-        id=id,
-        kind=_KINDS[kind],
-        scope=_scope(wall.tenant, wall.user, agent, session),
-        content=content,
-        cue=cue,
-        key=key,
-        metadata=_mapping(metadata),
-        payload=held,
-        source=source,
-        verified=bool(verified),
-        rating=rating,
-        created_at=from_micros(created_at),
-        updated_at=from_micros(updated_at),
-        happened_at=_moment(happened_at, offset),
-        expires_at=_moment(expires_at),
-        superseded_by=superseded_by,
-        superseded_at=_moment(superseded_at),
-        version=version,
-        origin=_origin(*origin) if origin else Origin.assumed(kind, held, source),
-    )
+    ) = row[: len(NAMES)]  # fmt: skip
+    origin, [offset] = rest[:3], rest[3:] or [None]  # a row of an older history has less
+    return {
+        "cue": cue,
+        "source": source,
+        "verified": bool(verified),
+        "rating": rating,
+        "created_at": from_micros(created_at),
+        "updated_at": from_micros(updated_at),
+        "happened_at": _moment(happened_at, offset),
+        "expires_at": _moment(expires_at),
+        "superseded_by": superseded_by,
+        "superseded_at": _moment(superseded_at),
+        "version": version,
+        "origin": _origin(*origin) if origin else Origin.assumed(kind, _mapping(payload), source),
+    }
 
 
 _STORED = tuple(map(NAMES.index, Stored._fields[1:]))

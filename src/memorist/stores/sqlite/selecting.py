@@ -1,6 +1,6 @@
 """Reads of records: pages and counts within reach, and rows of one wall by their ids or numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from heapq import merge
 from itertools import islice
@@ -46,15 +46,19 @@ def page(
         condition += f" AND ({column}, created_at, id, wall) {beyond} (?, ?, ?, ?)"
         cursor = (*after[:3], find_wall(connection, Wall(reach.tenant, after[3])) or 0)
     query = (
-        f"SELECT {column}, created_at, id, wall, {COLUMNS} FROM records WHERE {{}} AND {condition} ORDER BY"
+        f"SELECT {COLUMNS}, {column}, created_at, id, wall FROM records WHERE {{}} AND {condition} ORDER BY"
         f" {column} {direction}, created_at {direction}, id {direction}, wall {direction} LIMIT {limit}"
     )
     pages = [
         connection.execute(query.format(behind), (*values, *bindings, *cursor))
         for behind, values in _behind(walls, reach)
     ]
-    rows = merge(*pages, key=lambda row: row[:4], reverse=direction == "DESC")
-    return [record_of(row[4:], walls[row[3]]) for row in islice(rows, limit)]
+    rows: Iterable[tuple[Any, ...]] = pages[0] if len(pages) == 1 else _merged(pages, direction)
+    return [record_of(row, walls[row[-1]]) for row in islice(rows, limit)]
+
+
+def _merged(pages: Iterable[Iterable[tuple[Any, ...]]], direction: str) -> Iterable[tuple[Any, ...]]:
+    return merge(*pages, key=lambda row: row[-4:], reverse=direction == "DESC")
 
 
 def count(connection: apsw.Connection, reach: Reach, filter: Filter, now: datetime) -> int:
