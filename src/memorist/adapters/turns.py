@@ -6,29 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from memorist.agents import Toolbox, after_turn
-from memorist.errors import EmbedderError, InvalidInputError, StoreError, shown
+from memorist.errors import EmbedderError, InvalidInputError, StoreError
 from memorist.memory import Memory
-from memorist.twin import Twin, asynchronous
 
 _T = TypeVar("_T")
 
 log = logging.getLogger("memorist.adapters")
-
-
-def behind(memory: Memory | Twin, door: str) -> Memory:
-    """Return the asynchronous memory of an adapter, through its door.
-
-    Args:
-        memory: an open memory, asynchronous or blocking.
-        door: the adapter's name.
-
-    Raises:
-        InvalidInputError: it is no memory.
-    """
-    found = asynchronous(memory)
-    if not isinstance(found, Memory):
-        raise InvalidInputError(f"give an open memory, of `memorist` or `memorist.sync`, not {shown(memory)}")
-    return found.through(door)
 
 
 def of_user(memory: Memory, user: Callable[[_T], str | None] | None, context: _T) -> Memory:

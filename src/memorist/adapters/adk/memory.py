@@ -11,14 +11,13 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions.session import Session
 from google.genai.types import Content, Part
 
-from memorist.adapters.turns import behind
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.agents.standing import Stood, note, taken
 from memorist.kinds.conversation import restated
 from memorist.memory import Memory
 from memorist.operations import arguments
 from memorist.records.attribution import attributed
 from memorist.records.record import Action, Draft, Kind, Record
-from memorist.twin import Twin
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-00000061646b")
 
@@ -33,14 +32,14 @@ class MemoristMemoryService(BaseMemoryService):
     A user of ADK is a user of the memory, an application is the label `agent`, a session the label `session`.
 
     Args:
-        memory: an open memory, asynchronous or blocking, without a user; it is not closed here.
+        memory: an open memory, asynchronous or blocking, which is not closed here, or a path or URL; without a user.
         max_results: the most entries that a search returns.
         min_score: the least score of an entry, 0 to 1.
         apps_apart: whether a search sees only the application's own entries; otherwise all of the user's.
     """
 
     def __init__(
-        self, memory: Memory | Twin, *, max_results: int = 10, min_score: float = 0.0, apps_apart: bool = True
+        self, memory: AnyMemory, *, max_results: int = 10, min_score: float = 0.0, apps_apart: bool = True
     ) -> None:
         self._memory = behind(memory, "adk")
         self._max_results = max_results

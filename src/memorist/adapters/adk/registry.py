@@ -1,12 +1,11 @@
 """The services by URL, for ADK's command line and its ``services.yaml``."""
 
-from functools import cache
 from typing import Any
 
 from memorist.adapters.adk.memory import MemoristMemoryService
 from memorist.adapters.adk.sessions import MemoristSessionService
+from memorist.adapters.opening import memory_at
 from memorist.memory import Memory
-from memorist.twin import run
 
 _SCHEME = "memorist"
 
@@ -36,11 +35,9 @@ def session_service(uri: str, **kwargs: Any) -> MemoristSessionService:
     return MemoristSessionService(_opened(uri))
 
 
-@cache
 def _opened(uri: str) -> Memory:
     """Return the memory at a URL, open until the process ends."""
     url = uri.removeprefix(f"{_SCHEME}:")
     if url.startswith("///"):
         url = url[2:]  # as in other URLs of files
-    made = Memory.connect(url) if url.startswith(("http://", "https://")) else Memory.open(url or None)
-    return run(made.__aenter__)
+    return memory_at(url or None)

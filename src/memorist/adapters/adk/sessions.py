@@ -16,12 +16,10 @@ from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
 from memorist.adapters.entries import Shelf, first
-from memorist.adapters.turns import behind
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.errors import ConflictError
-from memorist.memory import Memory
 from memorist.operations.arguments import text
 from memorist.records.record import Kind
-from memorist.twin import Twin
 
 _FORM = "adk"
 _PROCESS = uuid.uuid4().hex
@@ -34,11 +32,11 @@ class MemoristSessionService(BaseSessionService):
     State under ``app:`` is kept among the shared records, under ``user:`` among the user's.
 
     Args:
-        memory: an open memory, asynchronous or blocking, without a user; it is not closed here.
+        memory: an open memory, asynchronous or blocking, which is not closed here, or a path or URL; without a user.
         forget_entries: whether deleting a session also deletes what the memory service holds of its events.
     """
 
-    def __init__(self, memory: Memory | Twin, *, forget_entries: bool = False) -> None:
+    def __init__(self, memory: AnyMemory, *, forget_entries: bool = False) -> None:
         self._memory = behind(memory, "adk")
         self._forgotten = (Kind.STATE, Kind.MESSAGE) if forget_entries else (Kind.STATE,)
 

@@ -8,12 +8,11 @@ from agent_framework import AgentSession, ContextProvider, FunctionTool, History
 
 from memorist import agents
 from memorist.adapters.entries import SessionEntries, SessionEntry
-from memorist.adapters.turns import answer, behind, keep_turn, of_user
+from memorist.adapters.opening import AnyMemory, behind
+from memorist.adapters.turns import answer, keep_turn, of_user
 from memorist.agents import before_turn
 from memorist.errors import InvalidInputError
-from memorist.memory import Memory
 from memorist.records.record import make_id
-from memorist.twin import Twin
 
 
 class MemoristContextProvider(ContextProvider):
@@ -27,7 +26,7 @@ class MemoristContextProvider(ContextProvider):
     without, and that is logged.
 
     Args:
-        memory: an open memory, asynchronous or blocking; it is not closed here.
+        memory: an open memory, asynchronous or blocking, which is not closed here, or a path or URL.
         source_id: names the provider among those of an agent.
         user: returns the user of a session, where the memory is everyone's.
         tokens: the most tokens of the recalled context.
@@ -40,7 +39,7 @@ class MemoristContextProvider(ContextProvider):
 
     def __init__(
         self,
-        memory: Memory | Twin,
+        memory: AnyMemory,
         source_id: str = "memorist",
         *,
         user: Callable[[AgentSession], str | None] | None = None,
@@ -101,14 +100,14 @@ class MemoristHistoryProvider(HistoryProvider):
     ```
 
     Args:
-        memory: an open memory, asynchronous or blocking; it is not closed here.
+        memory: an open memory, asynchronous or blocking, which is not closed here, or a path or URL.
         source_id: names the provider among those of an agent; each keeps a history of its own.
         limit: the most messages that a run is given, the newest; by default all.
         **options: as in Agent Framework's `HistoryProvider`.
     """
 
     def __init__(
-        self, memory: Memory | Twin, source_id: str = "memorist_history", *, limit: int | None = None, **options: Any
+        self, memory: AnyMemory, source_id: str = "memorist_history", *, limit: int | None = None, **options: Any
     ) -> None:
         super().__init__(source_id, **options)
         self._memory = behind(memory, "agent_framework")
@@ -140,7 +139,7 @@ class MemoristHistoryProvider(HistoryProvider):
         return SessionEntries(self._memory.scoped(session=session_id), f"agent_framework/{self.source_id}")
 
 
-def memory_tools(memory: Memory | Twin, *, only: Collection[str] | None = None) -> list[FunctionTool]:
+def memory_tools(memory: AnyMemory, *, only: Collection[str] | None = None) -> list[FunctionTool]:
     """Return tools with which a model searches and changes the memory; see `memorist.agents.memory_tools`.
 
     Args:

@@ -11,9 +11,9 @@ from memorist.adapters.agentscope.models import as_chat_model
 from memorist.adapters.agentscope.reading import blocks_of, said, searchable, words_of
 from memorist.adapters.agentscope.types import Msg
 from memorist.adapters.entries import Shelf
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.kinds import Message, estimate_tokens
 from memorist.language import summarize
-from memorist.memory import Memory
 from memorist.operations.arguments import whole
 from memorist.records.origins import Author, joined
 from memorist.system.locks import Lock
@@ -36,7 +36,8 @@ class DurableMemory(Buffer):
     ```
 
     Args:
-        memory: an open memory whose scope has a session.
+        memory: an open memory, asynchronous or blocking, or a path or URL.
+        session: the conversation; by default the memory's own.
         tokens: the most tokens of all messages together; by default there is no limit.
         model: a chat model of this project or of AgentScope, which writes the summary; see
             `memorist.language.summarize` for the summary without one.
@@ -50,8 +51,9 @@ class DurableMemory(Buffer):
 
     def __init__(
         self,
-        memory: Memory,
+        memory: AnyMemory,
         *,
+        session: str | None = None,
         tokens: int | None = None,
         model: Any = None,
         count_tokens: Callable[[str], int] = estimate_tokens,
@@ -59,7 +61,7 @@ class DurableMemory(Buffer):
         super().__init__()
         if tokens is not None:
             whole("tokens", tokens, 1)
-        self._memory = memory.through("agentscope")
+        self._memory = memory = behind(memory, "agentscope").scoped(session=session)
         self._talk = self._memory.conversation()
         self._shelf = Shelf(self._memory, "agentscope")
         self._labels = (memory.scope.agent or "", memory.scope.session or "")

@@ -4,11 +4,11 @@ import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import pairwise
-from os import PathLike
 from typing import Any, Self, TypeAlias
 
 from memorist.adapters.agentscope.calls import call_key, read_call
 from memorist.adapters.agentscope.models import as_chat_model, as_embedder
+from memorist.adapters.opening import AnyMemory, behind, is_place
 from memorist.errors import ClosedError, InvalidInputError
 from memorist.framing.frame import neutralise
 from memorist.kinds import ToolUse
@@ -53,14 +53,14 @@ class FlowRunner:
 
     def __init__(
         self,
-        memory: Memory | str | PathLike[str] | None = None,
+        memory: AnyMemory | None = None,
         *,
         embedder: Any = None,
         model: Any = None,
         agent: str | None = None,
         session: str | None = None,
     ) -> None:
-        self._given = memory.through("agentscope") if isinstance(memory, Memory) else memory
+        self._given = memory if memory is None or is_place(memory) else behind(memory, "agentscope")
         self._embedder = as_embedder(embedder)
         self._model = as_chat_model(model)
         self._labels: dict[str, Any] = {

@@ -2,15 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 from memorist.adapters.agentscope.base import RecordingMemory
 from memorist.adapters.agentscope.flows import FlowRunner, Result
 from memorist.adapters.agentscope.reading import listed, one_or_more, recorded, text_of
 from memorist.adapters.agentscope.types import Msg
+from memorist.adapters.opening import AnyMemory, is_place
 from memorist.errors import InvalidInputError
-from memorist.memory import Memory
 
 _TOP_K = 3
 NOT_STARTED = "ReMeApp context not started. Please use 'async with' to initialize the app."
@@ -54,14 +53,14 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         embedding_model: Any = None,
         reme_config_path: str | None = None,
         *,
-        memory: Memory | str | PathLike[str] | None = None,
+        memory: AnyMemory | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__()
         if reme_config_path is not None or kwargs:
             named = ", ".join(sorted([*kwargs, *(["reme_config_path"] if reme_config_path is not None else [])]))
             warnings.warn(f"settings of ReMe without effect here: {named}", stacklevel=2)
-        if isinstance(memory, Memory) and embedding_model is not None:
+        if memory is not None and not is_place(memory) and embedding_model is not None:
             raise InvalidInputError("an open memory has its embedder; leave embedding_model out")
         self.agent_name = agent_name
         self.workspace_id = user_name

@@ -16,13 +16,11 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
-from memorist.adapters.turns import behind
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.agents.core_tools import proposing
 from memorist.errors import ConflictError, InvalidInputError, WaitingError
-from memorist.memory import Memory
 from memorist.records.origins import Author
 from memorist.records.record import Draft, Kind, Record
-from memorist.twin import Twin
 
 _P = ParamSpec("_P")
 ROOT = "/memories"
@@ -53,7 +51,7 @@ class MemoryFiles:
     A file is a note whose key is its path; its history keeps earlier texts. A folder exists while a file is in it.
     """
 
-    def __init__(self, memory: Memory | Twin, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+    def __init__(self, memory: AnyMemory, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)  # type: ignore[call-arg]  # of Anthropic's class
         self._memory = proposing(behind(memory, "claude")).unlabelled()
 

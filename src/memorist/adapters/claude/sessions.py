@@ -18,12 +18,11 @@ from claude_agent_sdk.types import (
 )
 
 from memorist.adapters.entries import Shelf
-from memorist.adapters.turns import behind
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.agents import read_messages, without_recalled
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.records.record import Draft, Kind, Record, make_id
-from memorist.twin import Twin
 
 _FORM = "claude_session"
 
@@ -41,12 +40,12 @@ class MemoristSessionStore(SessionStore):
     the transcripts. An append takes effect whole or not at all, and an entry with a uuid is stored once.
 
     Args:
-        memory: an open memory, asynchronous or blocking.
+        memory: an open memory, asynchronous or blocking, or a path or URL.
         keep: whether what user and model say to each other becomes messages too, which recall finds; they go with the
             session.
     """
 
-    def __init__(self, memory: Memory | Twin, *, keep: bool = False) -> None:
+    def __init__(self, memory: AnyMemory, *, keep: bool = False) -> None:
         self._memory: Memory = behind(memory, "claude").unlabelled()
         self._keep = keep
         self._shelf = Shelf(self._memory, _FORM)

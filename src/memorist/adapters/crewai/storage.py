@@ -10,12 +10,13 @@ from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from memorist.adapters.crewai.records import FORM, draft_of, has_metadata, narrowed, path_of, plain_metadata, record_of
 from memorist.adapters.entries import enough, first
-from memorist.adapters.turns import behind, of_user
+from memorist.adapters.opening import AnyMemory, behind
+from memorist.adapters.turns import of_user
 from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records.record import Hit, Kind, Record
-from memorist.twin import Twin, blocking_method, run
+from memorist.twin import blocking_method, run
 
 
 class MemoristStorage:
@@ -30,7 +31,7 @@ class MemoristStorage:
     `embedder` returns, or the memory be opened with CrewAI's. Calls may be made from any thread.
 
     Args:
-        memory: an open memory, blocking or not; it is not closed here.
+        memory: an open memory, asynchronous or blocking, which is not closed here, or a path or URL.
         user: returns whose records a call means, where the memory is everyone's: `ContextVar.get`, say, of a variable
             that the program sets before it starts a crew.
 
@@ -38,7 +39,7 @@ class MemoristStorage:
         InvalidInputError: `user` returned no user.
     """
 
-    def __init__(self, memory: Memory | Twin, *, user: Callable[[], str | None] | None = None) -> None:
+    def __init__(self, memory: AnyMemory, *, user: Callable[[], str | None] | None = None) -> None:
         self._memory = behind(memory, "crewai")
         self._user = user
 
@@ -195,7 +196,7 @@ class MemoristStorage:
         return error
 
 
-def factory(memory: Memory | Twin, *, user: Callable[[], str | None] | None = None) -> Callable[[str], MemoristStorage]:
+def factory(memory: AnyMemory, *, user: Callable[[], str | None] | None = None) -> Callable[[str], MemoristStorage]:
     """Return a factory for CrewAI's `set_memory_storage_factory` that gives every memory the same storage."""
     storage = MemoristStorage(memory, user=user)
     return lambda spec: storage

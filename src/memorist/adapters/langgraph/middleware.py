@@ -9,12 +9,13 @@ from langchain_core.messages import SystemMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from memorist.adapters.turns import behind, keep_turn, of_user
+from memorist.adapters.opening import AnyMemory, behind
+from memorist.adapters.turns import keep_turn, of_user
 from memorist.agents import before_turn
 from memorist.context import Context
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.twin import Twin, blocking_method, run
+from memorist.twin import blocking_method, run
 
 _State: TypeAlias = AgentState[Any]
 _TURNS = 256
@@ -35,7 +36,7 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
     once. Where the store or the embedder fails, the turn goes on without, and that is logged.
 
     Args:
-        memory: an open memory, asynchronous or blocking. `invoke` and `ainvoke` work with either.
+        memory: an open memory, asynchronous or blocking, or a path or URL. `invoke` and `ainvoke` work with either.
         user: returns the user for a runtime; by default the user of the memory's scope.
         tokens: the most tokens of the recalled context.
         keep: whether messages are stored.
@@ -47,7 +48,7 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
 
     def __init__(
         self,
-        memory: Memory | Twin,
+        memory: AnyMemory,
         *,
         user: Callable[[Runtime[Any]], str | None] | None = None,
         tokens: int = 600,

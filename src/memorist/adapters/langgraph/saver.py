@@ -37,11 +37,11 @@ from memorist.adapters.langgraph.checkpoints import (
     write_draft,
     writes_key,
 )
-from memorist.adapters.turns import behind
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.errors import NotFoundError
 from memorist.memory import Memory
 from memorist.records.record import Kind, Record
-from memorist.twin import Twin, blocking_method, run
+from memorist.twin import blocking_method, run
 
 _PAGE = 100
 _MOST_NOTED = 1000
@@ -65,14 +65,14 @@ class MemoristSaver(BaseCheckpointSaver[int]):
     finds one.
 
     Args:
-        memory: an open memory, asynchronous or blocking. Both kinds of calls work with either.
+        memory: an open memory, asynchronous or blocking, or a path or URL. Both kinds of calls work with either.
         serde: how values become bytes; by default LangGraph's own.
         forget_threads: whether `delete_thread` also forgets the thread's messages, what was drawn from them, and the
             items that a `MemoristStore` was given in its runs.
     """
 
     def __init__(
-        self, memory: Memory | Twin, *, serde: SerializerProtocol | None = None, forget_threads: bool = False
+        self, memory: AnyMemory, *, serde: SerializerProtocol | None = None, forget_threads: bool = False
     ) -> None:
         super().__init__(serde=serde)
         self._memory: Memory = behind(memory, "langgraph").unlabelled()

@@ -32,11 +32,11 @@ from memorist.adapters.langgraph.items import (
     parts_of,
     path_of,
 )
-from memorist.adapters.turns import behind
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.errors import NotFoundError
 from memorist.memory import Memory
 from memorist.records.record import Hit, Kind, Record
-from memorist.twin import Twin, run
+from memorist.twin import run
 
 _KINDS = (Kind.NOTE, Kind.STATE)
 _PAGE = 1000
@@ -59,7 +59,7 @@ class MemoristStore(BaseStore):
     have no effect.
 
     Args:
-        memory: an open memory, asynchronous or blocking. Both kinds of calls work with either.
+        memory: an open memory, asynchronous or blocking, or a path or URL. Both kinds of calls work with either.
         fields: which parts of a value are indexed where `put` does not say: paths as in LangGraph's
             `IndexConfig`, "$" for all of it. Texts of several paths make one text.
         ttl: how long items live where `put` does not say, and whether reads renew them. An expired item is
@@ -77,7 +77,7 @@ class MemoristStore(BaseStore):
 
     def __init__(
         self,
-        memory: Memory | Twin,
+        memory: AnyMemory,
         *,
         fields: Sequence[str] = ("$",),
         ttl: TTLConfig | None = None,

@@ -6,13 +6,13 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from memorist import agents
-from memorist.adapters.turns import answer, behind
+from memorist.adapters.opening import AnyMemory, behind
+from memorist.adapters.turns import answer
 from memorist.agents import Toolbox, ToolSchema
-from memorist.memory import Memory
-from memorist.twin import Twin, blocking
+from memorist.twin import blocking
 
 
-def memory_tools(memory: Memory | Twin, *, only: Collection[str] | None = None) -> list[BaseTool]:
+def memory_tools(memory: AnyMemory, *, only: Collection[str] | None = None) -> list[BaseTool]:
     """Return tools with which a model searches, saves, updates and deletes; see `memorist.agents.memory_tools`.
 
     A call that fails is answered with what went wrong, as an error that LangChain marks as such.

@@ -9,7 +9,8 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr
 
-from memorist.adapters.turns import behind, keep_turn
+from memorist.adapters.opening import behind
+from memorist.adapters.turns import keep_turn
 from memorist.agents import after_turn, before_turn
 from memorist.context.budget import LEAST_TOKENS
 
@@ -34,7 +35,7 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
     kept then. A question is answered with what the user's whole memory knows, whatever the session.
 
     Attributes:
-        memory: an open memory, asynchronous or blocking.
+        memory: an open memory, asynchronous or blocking, or a path or URL.
         tokens: the most that the block may take, counted with LlamaIndex's own tokenizer.
         options: further arguments of `Memory.context`, such as `min_confidence` or `topics`.
         name: the block's name in the prompt.
@@ -56,6 +57,10 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
     keep: bool = True
     _told: "_Talks" = PrivateAttr(default_factory=OrderedDict)
     _kept: "_Talks" = PrivateAttr(default_factory=OrderedDict)
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        behind(self.memory, "llama_index")  # now, so that what is no memory is no surprise in a turn
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         said = _plain(messages or ())

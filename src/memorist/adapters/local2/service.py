@@ -12,7 +12,7 @@ from typing import Any, Self
 from memorist.adapters.local2.books import Book, ChromaBook, Episode, MemoryBook
 from memorist.adapters.local2.config import MemoryConfig
 from memorist.embedders import CallableEmbedder, Embedder, EmbedderSpec, open_embedder, prefixes_for
-from memorist.errors import InvalidInputError, NotFoundError
+from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.kinds.common import check_text
 from memorist.operations.arguments import handle, number, text, whole
 from memorist.records.content import whole_name
@@ -38,7 +38,8 @@ class MemoryService:
     Args:
         config: a `MemoryConfig`, a mapping of its settings, or the path of a ``memory.yaml``. By default
             ``config/memory.yaml``, or the documented settings where there is no such file.
-        memory: an open memory to use instead of the store that the settings name; it is not closed here.
+        memory: an open memory to use instead of the store that the settings name, which is not closed here; or a
+            path or URL, at which it is opened, and closed with the service.
         embedder: used instead of `embedding_model`. A plain function stands for that model, so it gets the
             texts with the prefixes that the model needs.
         **settings: single settings; they override those of `config`.
@@ -53,7 +54,7 @@ class MemoryService:
         self,
         config: MemoryConfig | Mapping[str, Any] | str | PathLike[str] | None = None,
         *,
-        memory: Memory | None = None,
+        memory: Memory | str | PathLike[str] | None = None,
         embedder: EmbedderSpec = None,
         **settings: Any,
     ) -> None:
@@ -202,7 +203,11 @@ def _config(
     return MemoryConfig.of({**(config or {}), **settings})
 
 
-def _book(config: MemoryConfig, memory: Memory | None, embedder: Embedder | None) -> Book:
+def _book(config: MemoryConfig, memory: Memory | str | PathLike[str] | None, embedder: Embedder | None) -> Book:
+    if isinstance(memory, str | PathLike):
+        return MemoryBook(Memory.open(memory), owned=True)
+    if memory is not None and not isinstance(memory, Memory):
+        raise InvalidInputError(f"give an open memory of `memorist.sync`, or a path or URL, not {shown(memory)}")
     if memory is not None:
         return MemoryBook(memory, owned=False)
     assert embedder is not None

@@ -6,8 +6,8 @@ from typing import Any
 from memorist.adapters.chroma import Row
 from memorist.adapters.entries import id_in
 from memorist.adapters.mango.layered import Layer, LayeredMemory
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.kinds import ToolUse
-from memorist.memory import Memory
 from memorist.operations.arguments import MAX_LIMIT
 from memorist.records.record import Kind, Record
 from memorist.twin import run
@@ -20,14 +20,14 @@ class AgentMemory(LayeredMemory):
     Memories under different labels share nothing, also where their entries have the same ids.
 
     Args:
-        memory: an open memory; its scope says whose memory it is.
+        memory: an open memory, asynchronous or blocking, whose scope says whose memory it is; or a path or URL.
         rerank: see `LayeredMemory`.
         provenance: see `LayeredMemory`.
     """
 
-    def __init__(self, memory: Memory, *, rerank: bool = False, provenance: bool | None = None) -> None:
+    def __init__(self, memory: AnyMemory, *, rerank: bool = False, provenance: bool | None = None) -> None:
         super().__init__(rerank=rerank, provenance=provenance)
-        self.memory = memory.through("mango")
+        self.memory = behind(memory, "mango")
 
     def _record_id(self, layer: Layer, id: str) -> str:
         return f"{layer}:{id_in(self.memory.scope, id)}"

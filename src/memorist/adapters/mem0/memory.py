@@ -13,6 +13,7 @@ from memorist.adapters.mem0.checks import MemoryNotFoundError
 from memorist.adapters.mem0.finding import Finder, selection_of, shown
 from memorist.adapters.mem0.settings import Opening, opening_of
 from memorist.adapters.mem0.shapes import KINDS, deleting_source, history_rows, item, split_metadata
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.adapters.originals import caught_by
 from memorist.errors import ClosedError, InvalidInputError
 from memorist.memory import Memory
@@ -46,7 +47,7 @@ class AsyncMemory:
 
     Args:
         config: a mem0 configuration, as a dict or a `MemoryConfig`; see `memorist.adapters.mem0.settings`.
-        memory: an open memory to use instead of `url` and `embedder`; it is not closed here.
+        memory: an open memory to use instead of `url` and `embedder`, which is not closed here; a path is a `url`.
         url: the store; see `Memory.open`.
         embedder: the embedder; see `Memory.open`.
         chat_model: extracts facts in `add`; see `memorist.language.open_chat_model`. Without one, `add` stores
@@ -60,7 +61,7 @@ class AsyncMemory:
         self,
         config: Any = None,
         *,
-        memory: Memory | None = None,
+        memory: AnyMemory | None = None,
         url: str | PathLike[str] | None = None,
         embedder: EmbedderSpec = None,
         chat_model: ChatModelSpec | None = None,
@@ -70,12 +71,14 @@ class AsyncMemory:
         self._model = None if given is None else model_of(given)
         self._closes_model = chat_model is None or isinstance(chat_model, str)
         self._instructions = opening.instructions
+        if isinstance(memory, str | PathLike):
+            url, memory = memory, None
         self._is_own = memory is None
         if memory is None:
             url = opening.url if url is None else url
             embedder = opening.embedder if embedder is None else embedder
             memory = Memory.open(url, tenant=opening.tenant, embedder=embedder)
-        self._memory = memory = memory.through("mem0")
+        self._memory = memory = behind(memory, "mem0")
         self._is_open = not self._is_own
         self._is_closed = False
         self._opening = Lock()

@@ -8,12 +8,12 @@ from agents.memory import SessionSettings
 from agents.run import CallModelData, ModelInputData
 
 from memorist.adapters.entries import SessionEntries, SessionEntry
-from memorist.adapters.turns import behind, of_user
+from memorist.adapters.opening import AnyMemory, behind
+from memorist.adapters.turns import of_user
 from memorist.agents import before_turn, text_of, without_recalled
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.stores.threads import settled
-from memorist.twin import Twin
 
 Item: TypeAlias = Any
 """One of the SDK's `TResponseInputItem`: a dictionary of the Responses API."""
@@ -30,7 +30,7 @@ class MemoristSession:
 
     Args:
         session_id: the conversation; it becomes the label `session` of the records.
-        memory: an open memory, asynchronous or blocking; it is not closed here.
+        memory: an open memory, asynchronous or blocking, which is not closed here, or a path or URL.
         user: returns the user for a run's context, where the memory is everyone's. Each call then needs
             the run's `RunContextWrapper`, which the runner passes.
         session_settings: the SDK's own, or its fields; `limit` is the most items that a turn is given.
@@ -41,7 +41,7 @@ class MemoristSession:
     def __init__(
         self,
         session_id: str,
-        memory: Memory | Twin,
+        memory: AnyMemory,
         *,
         user: Callable[[Any], str | None] | None = None,
         session_settings: SessionSettings | Mapping[str, Any] | None = None,

@@ -5,15 +5,14 @@ from typing import Any
 
 from agents import FunctionTool
 
-from memorist.adapters.turns import answer, behind, of_user
+from memorist.adapters.opening import AnyMemory, behind
+from memorist.adapters.turns import answer, of_user
 from memorist.agents import ToolSchema
 from memorist.agents import memory_tools as tools_of
-from memorist.memory import Memory
-from memorist.twin import Twin
 
 
 def memory_tools(
-    memory: Memory | Twin, *, only: Collection[str] | None = None, user: Callable[[Any], str | None] | None = None
+    memory: AnyMemory, *, only: Collection[str] | None = None, user: Callable[[Any], str | None] | None = None
 ) -> list[FunctionTool]:
     """Return tools with which a model searches and changes the memory; see `memorist.agents.memory_tools`.
 

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from memorist.adapters.entries import first
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.adapters.originals import caught_by
 from memorist.adapters.promptise.types import MemoryIsolationError, MemoryProvider, MemoryResult, MemoryScope, owner_key
 from memorist.memory import Memory
@@ -192,13 +193,13 @@ class MemoristProvider(Provider):
     The score of a result is that of the hit. Metadata that is not JSON is stored as text, and a purge leaves no trace.
 
     Args:
-        memory: an open memory; `close` does not close it.
+        memory: an open memory, asynchronous or blocking, or a path or URL; `close` does not close it.
         scope: SHARED, the default, works on the memory's own scope, PER_USER on each user's.
     """
 
-    def __init__(self, memory: Memory, *, scope: MemoryScope | None = None) -> None:
+    def __init__(self, memory: AnyMemory, *, scope: MemoryScope | None = None) -> None:
         super().__init__(scope)
-        self._memory = memory.through("promptise")
+        self._memory = behind(memory, "promptise")
 
     def _of(self, owner: str | None) -> Memory:
         return self._memory if owner is None else self._memory.scoped(user=owner)

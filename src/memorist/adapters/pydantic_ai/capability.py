@@ -12,11 +12,11 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import FunctionToolset
 
-from memorist.adapters.turns import behind, keep_turn, of_user
+from memorist.adapters.opening import behind
+from memorist.adapters.turns import keep_turn, of_user
 from memorist.agents import ToolSchema, before_turn, memory_tools
 from memorist.context import Context
 from memorist.memory import Memory
-from memorist.twin import asynchronous
 
 
 @dataclass
@@ -34,7 +34,7 @@ class MemoristCapability(AbstractCapability[Any]):
     logged.
 
     Args:
-        memory: an open memory, asynchronous or blocking.
+        memory: an open memory, asynchronous or blocking, or a path or URL.
         user: returns the user for a run's context; by default the user of the memory's scope.
         tokens: the most tokens of the recalled context.
         keep: whether messages are stored.
@@ -52,6 +52,9 @@ class MemoristCapability(AbstractCapability[Any]):
     tools: bool | frozenset[str] = field(default=False, kw_only=True)
     options: dict[str, Any] = field(default_factory=dict, kw_only=True)
     _told: Context | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        behind(self.memory, "pydantic_ai")  # now, so that what is no memory is no surprise in a run
 
     async def for_run(self, ctx: RunContext[Any]) -> "MemoristCapability":
         """Return this capability for one run."""
@@ -88,7 +91,7 @@ class MemoristCapability(AbstractCapability[Any]):
             return None
         only = None if self.tools is True else self.tools
         return FunctionToolset(
-            [self._tool(schema) for schema in memory_tools(asynchronous(self.memory), only=only).schemas]
+            [self._tool(schema) for schema in memory_tools(behind(self.memory, "pydantic_ai"), only=only).schemas]
         )
 
     def _tool(self, schema: ToolSchema) -> Tool[Any]:

@@ -14,11 +14,10 @@ from pydantic_ai.conversation_store import (
     ConversationStore,
 )
 
-from memorist.adapters.turns import behind
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.memory import Memory
 from memorist.records.record import Draft, Kind, Record
-from memorist.twin import Twin
 
 FIELD = "pydantic_ai"
 """Where the parts are in a record's payload."""
@@ -44,10 +43,10 @@ class MemoristConversationStore(ConversationStore):
     conversation deletes the entries that no other one reaches.
 
     Args:
-        memory: an open memory, asynchronous or blocking.
+        memory: an open memory, asynchronous or blocking, or a path or URL.
     """
 
-    def __init__(self, memory: Memory | Twin) -> None:
+    def __init__(self, memory: AnyMemory) -> None:
         self._memory: Memory = behind(memory, "pydantic_ai").unlabelled()
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:

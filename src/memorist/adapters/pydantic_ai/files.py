@@ -15,12 +15,11 @@ from pydantic_ai_harness.memory import (
     MemorySearchResult,
 )
 
-from memorist.adapters.turns import behind
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.memory import Memory
 from memorist.records.origins import Author
 from memorist.records.record import Draft, Hit, Kind, Record, make_id
-from memorist.twin import Twin
 
 FIELD = "pydantic_ai"
 """Where the parts are in a record's payload."""
@@ -44,10 +43,10 @@ class MemoristMemoryStore:
     each user has their own. The receipt of an operation is kept for 30 days.
 
     Args:
-        memory: an open memory, asynchronous or blocking.
+        memory: an open memory, asynchronous or blocking, or a path or URL.
     """
 
-    def __init__(self, memory: Memory | Twin) -> None:
+    def __init__(self, memory: AnyMemory) -> None:
         self._memory: Memory = behind(memory, "pydantic_ai").unlabelled()
 
     async def read(self, path: str, *, max_chars: int) -> MemoryFile | None:

@@ -7,10 +7,10 @@ from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionMessage
 
 from memorist.adapters.entries import Shelf, first
-from memorist.adapters.turns import behind
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.twin import Twin, run
+from memorist.twin import run
 
 if TYPE_CHECKING:
     from strands.multiagent.base import MultiAgentBase
@@ -30,10 +30,10 @@ class MemoristSessionRepository(SessionRepository):
     `memorist.sync`'s callbacks.
 
     Args:
-        memory: an open memory, blocking or not; it is not closed here.
+        memory: an open memory, asynchronous or blocking, which is not closed here, or a path or URL.
     """
 
-    def __init__(self, memory: Memory | Twin) -> None:
+    def __init__(self, memory: AnyMemory) -> None:
         self._memory: Memory = behind(memory, "strands")
 
     # --- sessions ----------------------------------------------------------------------------------

@@ -17,17 +17,16 @@ from strands.tools.tools import PythonAgentTool
 from strands.types.content import Message
 from strands.types.tools import AgentTool, ToolResult, ToolResultContent, ToolSpec, ToolUse
 
-from memorist.adapters.turns import answer, behind
+from memorist.adapters.opening import AnyMemory, behind
+from memorist.adapters.turns import answer
 from memorist.agents import Toolbox, ToolSchema, frame, memory_tools, text_of, without_recalled
 from memorist.agents.turns import across_sessions
 from memorist.errors import InvalidInputError
 from memorist.kinds.conversation import restated
-from memorist.memory import Memory
 from memorist.records.attribution import attributed
 from memorist.records.origins import Author
 from memorist.records.record import Draft, Hit, Kind
 from memorist.records.times import iso
-from memorist.twin import Twin
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-737472616e64")
 _MOST_RESULTS = 3
@@ -43,8 +42,8 @@ class MemoristStore(MemoryStore):
     ```
 
     Args:
-        memory: an open memory, asynchronous or blocking; it is not closed here. What is kept is kept in its session,
-            if it has one, and found from all.
+        memory: an open memory, asynchronous or blocking, which is not closed here, or a path or URL. What
+            is kept is kept in its session, if it has one, and found from all.
         name: identifies the store among those of a memory manager.
         description: tells the model what is in it.
         max_search_results: the most entries that a search returns where the caller does not say.
@@ -56,7 +55,7 @@ class MemoristStore(MemoryStore):
 
     def __init__(
         self,
-        memory: Memory | Twin,
+        memory: AnyMemory,
         *,
         name: str = "memorist",
         description: str | None = None,

@@ -17,6 +17,7 @@ from memorist.adapters.llm_agents.data_structures.memory import (
     in_utc,
     own_copy,
 )
+from memorist.adapters.opening import AnyMemory, behind
 from memorist.embedders import EmbedderSpec
 from memorist.errors import NotFoundError, UnknownArgumentError
 from memorist.kinds import Episode as Parts
@@ -59,7 +60,7 @@ class MemoristMemoryStore(BaseMemoryStore):
 
     def __init__(
         self,
-        memory: Memory | str | PathLike[str] | None = None,
+        memory: AnyMemory | None = None,
         name: str | None = None,
         *,
         embedder: EmbedderSpec = None,
@@ -68,14 +69,16 @@ class MemoristMemoryStore(BaseMemoryStore):
         key_fn: KeyFn | None = None,
     ) -> None:
         super().__init__(max_results=max_results, recall_mode=recall_mode)
-        self._own = not isinstance(memory, Memory)
+        self._own = memory is None or isinstance(memory, str | PathLike)
         self._opened = False
         self._opening = Lock()
-        opened = memory if isinstance(memory, Memory) else Memory.open(memory, embedder=embedder)
-        self._memory = opened.through("llm_agents")
+        opened = memory
+        if opened is None or isinstance(opened, str | PathLike):
+            opened = Memory.open(opened, embedder=embedder)
+        self._memory = behind(opened, "llm_agents")
         self._scoped = self._memory if name is None else self._memory.scoped(agent=name)
         self._key_fn = key_fn or default_key
-        self.path = repr(memory) if isinstance(memory, Memory) else _shown(memory)
+        self.path = _shown(memory) if memory is None or isinstance(memory, str | PathLike) else repr(memory)
 
     async def close(self) -> None:
         """Close the memory, unless it was handed in. A second call does nothing."""
