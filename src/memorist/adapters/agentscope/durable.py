@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from typing import Any
 
 from memorist.adapters.agentscope.buffer import Buffer, Held, state_of
@@ -111,8 +110,9 @@ class DurableMemory(Buffer):
         return str(await self._shelf.get("summary", *self._labels) or "")
 
     async def _held(self) -> list[Held]:
+        # Each read makes its messages anew, out of the store's JSON: a caller who changes one changes no other.
         return [
-            Held(Msg.from_dict(deepcopy(dict(each.data or {}))), list(each.metadata.get("marks", ())), each)
+            Held(Msg.from_dict(dict(each.data or {})), list(each.metadata.get("marks", ())), each)
             for each in await self._talk.all()
         ]
 
