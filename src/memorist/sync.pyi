@@ -296,6 +296,8 @@ class Conversation(Twin):
             data: what else belongs to the message, JSON, for a text.
             allow_duplicates: add a message again whose id the conversation has already.
 
+        Of more than 32 messages at once recall finds the words at first, and the meaning a little later.
+
         Returns:
             For each message given, the one stored: where the id was there before, that one, as it is now.
 

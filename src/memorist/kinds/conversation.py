@@ -238,8 +238,9 @@ class Conversation:
 
     async def _remember(self, drafts: Sequence[Draft], **options: Any) -> list[Record]:
         """Store messages; many at once get their vectors later: the caller would wait for minutes."""
-        embed: Any = "now" if len(drafts) <= MOST_WAITED_FOR else "behind"
-        return await self._memory.ask(Remember(records=tuple(drafts), embed=embed, **options))
+        if len(drafts) <= MOST_WAITED_FOR:
+            return await self._memory.remember(drafts, **options)
+        return await self._memory.ask(Remember(records=tuple(drafts), embed="behind", **options))
 
     async def _stored(self, messages: Iterable[Message]) -> dict[str, Record]:
         """Return the records that messages with these ids have already, by their own ids."""
