@@ -5,7 +5,7 @@
 LlamaIndex is given a thread of that many messages in one call: `aput_messages` of its chat memory, in its SQLite chat
 store, and `aput` of a memory block: its own on vectors, which makes one text of all, and ours. `after_turn` is what the
 other adapters call in a first turn. Printed are the medians, in milliseconds, of the call, and of the call with all
-that goes on behind it until every message has its vector. Each run has files of its own; the embedder is the bundled one.
+that goes on behind it until every message has its vector. Each run has files of its own; the embedder is bundled.
 """
 
 import argparse

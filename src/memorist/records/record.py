@@ -107,21 +107,6 @@ class Record(_ReadLater, Plain):
     version: int = 1
     origin: Origin
 
-    @classmethod
-    def from_row(
-        cls, read: ReadLater, row: Any, *, id: str, kind: Kind, scope: Scope, content: str, key: str | None
-    ) -> "Record":
-        """Return the record of a store's row; `read` returns further fields, given the name of one and the row."""
-        record = object.__new__(cls)
-        put = object.__setattr__
-        put(record, "_later", (read, row))
-        put(record, "id", id)
-        put(record, "kind", kind)
-        put(record, "scope", scope)
-        put(record, "content", content)
-        put(record, "key", key)
-        return record
-
     @property
     def at(self) -> datetime:
         """When it happened, or else when it was stored: what time filters and orders go by."""
@@ -207,6 +192,26 @@ class Record(_ReadLater, Plain):
             return record
         record = replace(record, origin=Origin.assumed(record.kind, record.payload, record.source))
         return replace(record, **check_fields(record))
+
+
+def read_later(
+    read: ReadLater, row: Any, *, id: str, kind: Kind, scope: Scope, content: str, key: str | None, **found: Any
+) -> Record:
+    """Return the record of a store's row; `read` returns further fields, given the name of one and the row.
+
+    `found` are those that were read already.
+    """
+    record = object.__new__(Record)
+    put = object.__setattr__
+    put(record, "_later", (read, row))
+    put(record, "id", id)
+    put(record, "kind", kind)
+    put(record, "scope", scope)
+    put(record, "content", content)
+    put(record, "key", key)
+    for name, value in found.items():
+        put(record, name, value)
+    return record
 
 
 _TIMES = ("created_at", "updated_at", "happened_at", "expires_at", "superseded_at")

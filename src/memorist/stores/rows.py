@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from memorist.records.origins import Author, Origin
-from memorist.records.record import Kind, Record
+from memorist.records.record import Kind, Record, read_later
 from memorist.records.scope import Scope, Wall
 from memorist.records.times import from_micros, to_micros
 from memorist.records.zones import offset_of, with_offset
 from memorist.stores.rules import Stored
+from memorist.system.aside import LARGE
 
 _KINDS = {str(each): each for each in Kind}
 COLUMNS = (
@@ -50,7 +51,9 @@ def record_of(row: Sequence[Any], wall: Wall) -> Record:
     """Return the record with the `COLUMNS` in `row`, which may have further values behind them."""
     id, kind, content, _, key, agent, session = row[:7]
     scope = _scope(wall.tenant, wall.user, agent, session)
-    return Record.from_row(_later, row, id=id, kind=_KINDS[kind], scope=scope, content=content, key=key)
+    # Large JSON is read here, on the store's thread: whoever asks for it later may be on the event loop's.
+    found = {name: _mapping(row[place]) for name, place in _JSON.items() if len(row[place]) >= LARGE}
+    return read_later(_later, row, id=id, kind=_KINDS[kind], scope=scope, content=content, key=key, **found)
 
 
 _JSON = {"metadata": NAMES.index("metadata"), "payload": NAMES.index("payload")}
