@@ -9,7 +9,8 @@ import pytest
 
 from imported import Write
 from memorist.errors import InvalidInputError, NotFoundError
-from memorist.imports import Options, imports, load, survey, undo
+from memorist.imports import Options, Source, imports, load, loading, survey, undo
+from memorist.imports.held import Held
 from memorist.memory import Memory
 from memorist.records.record import Record
 
@@ -53,6 +54,127 @@ async def test_what_somebody_corrected_stays(memory: Memory, write: Write) -> No
     await memory.revise(first.id, happened_at="2023-12-30T10:00Z")
     assert (await load(memory, path, options=Options(zone=ZoneInfo("UTC")))).existing == 2
     assert f"{(await stored(memory))[0].happened_at:%d}" == "30"
+
+
+ROWS = "id,text\n1,What is in {0}\n2,More of {0}\n"
+WORDS = "What is in {0}\n"
+
+
+@pytest.mark.parametrize(("name", "form"), [("notes.txt", WORDS), ("notes.md", WORDS), ("rows.csv", ROWS)])
+async def test_files_of_one_name_in_two_folders_are_two(memory: Memory, write: Write, name: str, form: str) -> None:
+    each = form.count("{0}")
+    for folder in ("a", "b"):
+        assert (await load(memory, write(f"{folder}/{name}", form.format(folder)))).added == each
+    again = await load(memory, write(f"a/{name}", form.format("a now")))
+    assert (again.added, again.revised) == (0, each)
+    assert (await load(memory, write(f"b/{name}", form.format("b")))).existing == each
+    texts = [record.content for record in await stored(memory)]
+    assert len(texts) == 2 * each and sum("a now" in text for text in texts) == each
+    assert not any("in a\n" in f"{text}\n" for text in texts)
+
+
+@pytest.mark.parametrize(("name", "form"), [("notes.md", WORDS), ("rows.csv", ROWS)])
+async def test_files_of_one_name_in_one_folder_are_two(memory: Memory, write: Write, name: str, form: str) -> None:
+    each = form.count("{0}")
+    folder = write(f"all/a/{name}", form.format("a")).parents[1]
+    write(f"all/b/{name}", form.format("b"))
+    assert (await load(memory, folder)).added == 2 * each
+    assert (await load(memory, folder)).existing == 2 * each
+
+
+@pytest.mark.parametrize("name", ["notes.md", "rows.csv"])
+async def test_a_file_of_a_folder_by_itself_is_the_same(memory: Memory, write: Write, name: str) -> None:
+    form = ROWS if name.endswith("csv") else WORDS
+    file = write(f"vault/a/{name}", form.format("it"))
+    write("vault/other.md", "Something else")
+    await load(memory, file.parents[1])
+    before = await memory.count()
+    for source in (file, file.parent, upload(name, file.read_bytes()), upload(f"a/{name}", file.read_bytes())):
+        report = await load(memory, source)
+        assert (report.added, report.revised, report.existing) == (0, 0, form.count("{0}"))
+    file.write_text(form.format("it now"))
+    assert (await load(memory, file)).revised == form.count("{0}")
+    assert (await load(memory, file.parents[1])).existing == before == await memory.count()
+
+
+async def test_what_a_browser_gave_is_known_to_the_command(memory: Memory, write: Write) -> None:
+    await load(memory, upload("notes.md", b"What is in a"))
+    first, second = write("a/notes.md", "What is in a"), write("b/notes.md", "What is in b")
+    assert (await load(memory, first)).existing == 1
+    assert (await load(memory, second)).added == 1
+    assert (await load(memory, upload("notes.md", b"What is in b"))).existing == 1
+    third = await load(memory, upload("notes.md", b"What nobody knows whose it is"))
+    assert (third.added, third.revised) == (1, 0)
+    assert (await load(memory, upload("notes.md", b"What nobody knows whose it is"))).existing == 1
+    assert (await load(memory, first)).existing == (await load(memory, second)).existing == 1
+
+
+async def test_a_folder_in_an_archive_is_the_folder(memory: Memory, write: Write, pack: Write) -> None:
+    folder = write("vault/a/notes.md", "What is in a").parents[1]
+    write("vault/b/notes.md", "What is in b")
+    await load(memory, folder)
+    files = {"a/notes.md": "What is in a", "b/notes.md": "What is in b"}
+    for archive in (files, {f"vault/{name}": text for name, text in files.items()}):
+        path = pack("vault.zip", archive)
+        assert (await load(memory, path)).existing == 2
+        assert (await load(memory, upload("vault.zip", path.read_bytes()))).existing == 2
+    assert (await load(memory, pack("work.zip", {"a/notes.md": "Of work"}))).added == 1
+
+
+async def test_a_name_alone_is_no_file_of_a_folder(memory: Memory, write: Write) -> None:
+    await load(memory, upload("readme.md", b"What the first is about"))
+    folder = write("project/readme.md", "What the second is about").parent
+    write("project/notes.md", "More")
+    assert (await load(memory, folder)).added == 2
+    write("other/readme.md", "What the first is about")
+    write("other/notes.md", "Other")
+    report = await load(memory, folder.parent / "other")
+    assert (report.added, report.existing) == (1, 1)
+
+
+def upload(name: str, content: bytes) -> Source:
+    """Return a file as a browser gives it: by the name that it sends."""
+    held = Held()
+    held.file.write(content)
+    return Source("", name=name, held={name: held})
+
+
+async def before_places(memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Store a source as builds did that knew a file by the name of its folder alone."""
+    with monkeypatch.context() as patched:
+        patched.setattr(loading, "_spot", lambda *_: None)
+        await load(memory, path)
+
+
+@pytest.mark.parametrize(("name", "form"), [("notes.txt", WORDS), ("notes.md", WORDS), ("rows.csv", ROWS)])
+async def test_what_an_older_build_imported_is_not_doubled(
+    memory: Memory, write: Write, name: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    each = form.count("{0}")
+    file = write(f"a/{name}", form.format("a"))
+    await before_places(memory, file, monkeypatch)
+    assert (await load(memory, file)).existing == each
+    assert (await load(memory, write(f"b/{name}", form.format("b")))).added == each
+    assert (await load(memory, write(f"a/{name}", form.format("a now")))).revised == each
+    assert await memory.count() == 2 * each
+
+
+async def test_a_folder_of_an_older_build_is_not_doubled(
+    memory: Memory, write: Write, monkeypatch: pytest.MonkeyPatch, pack: Write
+) -> None:
+    file = write("vault/a/notes.md", "# One\nWhat is in a\n# Two\nMore of it\n")
+    write("vault/notes.md", "What is at the top")
+    other = write("work/notes.md", "What is in another").parent
+    for folder in (file.parents[1], other):
+        await before_places(memory, folder, monkeypatch)
+    for source, number in ((file.parents[1], 3), (file.parent, 2), (file, 2), (other, 1), (other / "notes.md", 1)):
+        report = await load(memory, source)
+        assert (report.added, report.revised, report.existing) == (0, 0, number), source
+    assert (await load(memory, pack("new.zip", {"notes.md": "What is in a third"}))).added == 1
+    file.write_text("# One\nWhat is in a now\n# Two\nMore of it\n# Three\nNew\n")
+    report = await load(memory, file)
+    assert (report.added, report.revised, report.existing) == (1, 1, 1)
+    assert (await load(memory, file.parents[1])).existing == 4
 
 
 async def test_a_column_that_is_named_later_adds_no_row(memory: Memory, write: Write) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imported import Write, items
-from memorist.errors import FormatError
-from memorist.imports import Source, survey
+from memorist.errors import FormatError, InvalidInputError
+from memorist.imports import Source, export, load, survey
 from memorist.imports.streaming import keys_of, walk
+from memorist.memory import Memory
+from memorist.testing import HashEmbedder
 
 values = st.recursive(
     st.none()
@@ -197,3 +200,34 @@ def test_a_large_file_is_read_in_bounded_memory(tmp_path: Path, name: str, make:
     count, more = map(int, done.stdout.split())
     assert count > 40_000
     assert more < 10, "MiB beside what the program itself takes"
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+async def test_names_that_are_not_utf_8_are_kept_with_escapes(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"vault\xe9")
+    folder.mkdir()
+    files = {
+        b"caf\xe9.md": "A note about tea\n", b"caf\xe8.md": "A note about coffee\n", b"t\xe8xt.txt": "A text\n",
+        b"rows\xe8.csv": "id,text\n1,A row\n", b"WhatsApp Chat with B\xf6b.txt": "31.12.23, 21:41 - Anna: Thanks!\n",
+        b"unknown\xff.bin": "\0\0\0",
+    }  # fmt: skip
+    for name, text in files.items():
+        (folder / os.fsdecode(name)).write_text(text)
+    found = survey(folder)
+    assert found.unknown == ["unknown\\udcff.bin"] and (found.notes, found.messages) == (4, 1)
+    report = await load(memory, folder)
+    assert (report.added, report.bad) == (5, [])
+    assert (await load(memory, folder)).existing == 5
+    [tea] = [each async for each in memory.iterate(where={"file": "caf\\udce9.md"})]
+    assert tea.content == "caf\\udce9\n\nA note about tea"
+    assert (await load(memory, folder / os.fsdecode(b"caf\xe9.md"))).existing == 1
+    with pytest.raises(InvalidInputError, match=r"cannot read .*gone\\udce9"):
+        await load(memory, folder / os.fsdecode(b"gone\xe9"))
+    written = await export(memory, folder / os.fsdecode(b"out\xe9.json"), to="memorist")
+    assert written.written == 5
+    with pytest.raises(InvalidInputError, match=r"not UTF-8; rename .*\\udce9\.db"):
+        await memory.admin.backup(folder / os.fsdecode(b"copy\xe9.db"))
+    with pytest.raises(InvalidInputError, match=r"not UTF-8; rename .*\\udce9\.db"):
+        async with Memory.open(folder / os.fsdecode(b"own\xe9.db"), embedder=HashEmbedder()):
+            pass

@@ -17,6 +17,7 @@ from playwright.async_api import Browser, Page, expect
 
 from memorist import Memory
 from memorist.errors import MemoristError
+from memorist.imports import load
 from memorist.imports.held import Held
 from memorist.serve.app import Limits, create_app
 from memorist.serve.auth import Tokens
@@ -259,10 +260,44 @@ async def test_names_are_no_paths(visitor: Visitor, temporary: Path) -> None:
         await visitor.give((name, CHAT))
         await visitor.look()
         assert list(temporary.rglob("*")) == []
-    for name in ("..", ".", "a\x7fb.txt"):
+    for name in ("..", ".", "a/..", "a\x7fb.txt"):
         assert (await visitor.give((name, CHAT))).status_code == 422
-    assert (await visitor.give(("a/x.txt", "1"), ("b/x.txt", "2"))).status_code == 422
+    assert (await visitor.give(("a/x.txt", "1"), ("/a//x.txt", "2"))).status_code == 422
     assert list(temporary.rglob("*")) == []
+
+
+async def test_a_folder_is_given_with_the_paths_of_its_files(visitor: Visitor, alice: Memory, tmp_path: Path) -> None:
+    files = {"vault/a/notes.md": "What is in a", "vault/b/notes.md": "What is in b", "vault/.trash/x.md": "Gone"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for told in ("2 added", "0 added, 2 there already"):
+        await visitor.give(*files.items())
+        await visitor.look()
+        await visitor.do("load")
+        assert told in await visitor.look()
+        await visitor.do("discard")
+    report = await load(alice, tmp_path / "vault")
+    assert (report.added, report.existing) == (0, 2)
+    assert (await visitor.give(("vault/.git/config", "x"))).status_code == 422
+
+
+@pytest.mark.slow
+async def test_a_folder_is_chosen(browser: Browser, site: str, alice: Memory, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        file = tmp_path / "vault" / name / "notes.md"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"What is in {name}")
+    for script in (True, False):
+        page = await (await browser.new_context(java_script_enabled=script)).new_page()
+        await page.goto(f"{site}/import?user=alice")
+        await page.get_by_label("Or a folder").set_input_files(tmp_path / "vault")
+        if not script:
+            await page.get_by_role("button", name="Read").click()
+        await expect(page.locator(".found")).to_contain_text("2 notes")
+        await page.get_by_role("button", name="Import", exact=True).click()
+        await expect(page.locator(".found")).to_contain_text("2 added" if script else "0 added, 2 there already")
+    assert (await load(alice, tmp_path / "vault")).existing == 2
 
 
 async def test_a_zip_that_swells_is_refused(client: Any, temporary: Path) -> None:

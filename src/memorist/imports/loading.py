@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, ScopeError
+from memorist.imports.placing import PLACE, Placer, Spot
 from memorist.imports.reader import Bad, Item, Left, Options, Reader
 from memorist.imports.readers import own
 from memorist.imports.readers.common import digest
@@ -133,11 +134,13 @@ async def load(
         others = replace(found, known=[each for each in found.known if each[1] not in exports])
         batches = _batches(_Desk(memory, options, id), read_found(others, options))
 
+        placers: dict[str | None, Placer] = {}
+
         async def store(batch: _Batch) -> bool:
             there = report.existing + report.revised
             report.fail(*batch.bad)
             report.left = dict(Counter(report.left) + batch.left)
-            await _store(batch.entries, report, embed)
+            await _store(batch.entries, placers, report, embed)
             told(batch.number)
             return embed == "now" and report.existing + report.revised == there
 
@@ -224,6 +227,8 @@ class _Entry:
     memory: Memory
     draft: Draft | Record
     """A whole record is stored as it is."""
+    spot: Spot | None = None
+    """Where it is in its file, if that tells which record it is."""
 
 
 class _Desk:
@@ -275,7 +280,7 @@ class _Desk:
         )
         record = draft.to_record(memory.scope, memory.clock(), memory.door)
         if item.created_at is None:
-            return _Entry(part.name, item.where, memory, draft)
+            return _Entry(part.name, item.where, memory, draft, _spot(reader, part, item.known_as or item, id))
         made = parse_time(item.created_at)
         changed = made if item.updated_at is None else max(made, parse_time(item.updated_at))
         return _Entry(part.name, item.where, memory, replace(record, created_at=made, updated_at=changed))
@@ -318,6 +323,12 @@ def _session(reader: Reader, item: Item) -> str | None:
         return f"{name.partition(':')[0]}:{digest(name)}"
 
 
+def _spot(reader: Reader, part: Part, item: Item, id: str) -> Spot | None:
+    if item.in_file is None or item.id is None:
+        return None
+    return Spot(reader.name, part, whole_text(item.in_file), item.id, id)
+
+
 # --- storing ---------------------------------------------------------------------------------------------
 
 
@@ -333,9 +344,23 @@ def _drafts(batch: Sequence[_Entry]) -> Iterator[tuple[Memory, list[Draft | Reco
     return ((part[0].memory, [entry.draft for entry in part]) for part in _parts(batch))
 
 
-async def _store(batch: Sequence[_Entry], report: ImportReport, embed: Embed) -> None:
+async def _placed(entries: list[_Entry], placers: dict[str | None, Placer]) -> list[_Entry]:
+    """Return the entries of one user, those that are known by their file with the ids of their records."""
+    spots = [(each.draft, each.spot) for each in entries if isinstance(each.draft, Draft) and each.spot is not None]
+    if not spots:
+        return entries
+    memory = entries[0].memory
+    placer = placers.setdefault(memory.scope.user, Placer(memory))
+    drafts = iter(await placer.placed(spots))
+    return [each if each.spot is None else replace(each, draft=next(drafts)) for each in entries]
+
+
+async def _store(
+    batch: Sequence[_Entry], placers: dict[str | None, Placer], report: ImportReport, embed: Embed
+) -> None:
     for entries in _parts(batch):
         memory = entries[0].memory
+        entries = await _placed(entries, placers)
         outcomes = await store_new(memory, [entry.draft for entry in entries], embed=embed)
         for entry, (outcome, new) in zip(entries, outcomes, strict=True):
             try:
@@ -345,7 +370,9 @@ async def _store(batch: Sequence[_Entry], report: ImportReport, embed: Embed) ->
                     report.added += 1
                 elif outcome.current and (changes := _changes(outcome, entry.draft)):
                     await memory.unlabelled().revise(outcome.id, **changes, author=IMPORT.author)
-                    report.revised += 1
+                    is_moved = changes.keys() == {"payload"}  # where its file is became known, and nothing else
+                    report.existing += is_moved
+                    report.revised += not is_moved
                 else:
                     report.existing += 1
             except InvalidInputError as error:
@@ -364,7 +391,10 @@ def _changes(record: Record, draft: Draft | Record) -> dict[str, Any]:
     before, after = str(record.payload.get("imported") or ""), str(payload.get("imported") or "")
     if not after and record.version == 1 and record.content != draft.content:
         raise InvalidInputError(f"the id {draft.id!r} is taken by a message with another text")
-    if before == after or not after or not (record.source or "").startswith("import:"):
+    if not after or not (record.source or "").startswith("import:"):
+        return {}
+    is_moved = payload.get(PLACE, record.payload.get(PLACE)) != record.payload.get(PLACE)
+    if before == after and not is_moved:
         return {}
     if record.kind != draft.kind:
         undo = f"memorist imports undo {record.payload[NAME]}" if NAME in record.payload else "forget it"
@@ -380,7 +410,7 @@ def _changes(record: Record, draft: Draft | Record) -> dict[str, Any]:
             found["happened_at"] = moment
         if any(payload.get(name) not in (None, record.payload.get(name)) for name in ("role", "speaker")):
             found["metadata"] = {**record.metadata, **(draft.metadata or {})}
-    if found:
+    if found or is_moved:
         payload.pop(NAME, None)  # it stays with the import that added it
         found["payload"] = {**record.payload, **payload}
     return found

@@ -21,7 +21,7 @@ EVERYONE = "*"
 
 __all__ = ["EVERYONE", "Bad", "ColumnsError", "Item", "Left", "Options", "OwnerError", "Reader"]
 
-_TEXTS = ("conversation", "id", "speaker", "role", "cue", "key", "agent", "session", "user")
+_TEXTS = ("conversation", "id", "in_file", "speaker", "role", "cue", "key", "agent", "session", "user")
 _OBJECTS = ("metadata", "payload")
 
 
@@ -36,6 +36,8 @@ class Item:
         conversation: the source's own id of the conversation, or its name if it has no id; becomes the session.
         id: the source's own id, unique in the conversation, or in the source where there is none. An item without
             one is identified by its conversation, speaker, time and text, and its occurrence among the same.
+        in_file: what tells it from others in its file, where the id holds in a file of this name alone: in another
+            folder, a file of the same name has other records.
         speaker: who said it.
         role: "user", "assistant", "system", "tool", or None where the source does not know.
         happened_at: when; a time that names no zone is one of the zone of the options.
@@ -68,6 +70,7 @@ class Item:
     kind: Kind = Kind.MESSAGE
     conversation: str | None = None
     id: str | None = None
+    in_file: str | None = None
     speaker: str | None = None
     role: str | None = None
     happened_at: TimeLike | None = None

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,7 @@ from memorist.files.regular import opened
 from memorist.imports.decoding import decode, text_of
 from memorist.imports.held import Held
 from memorist.imports.streaming import JsonPath, keys_of, walk
+from memorist.records.content import whole_name
 from memorist.system.places import expanded
 
 __all__ = ["Part", "Source"]
@@ -82,10 +84,11 @@ class Source:
             shutil.copyfileobj(sys.stdin.buffer, copy.file)
             held = {self.name: copy}
         self.name = name or self.name
+        self._number_held = len(held or ())
         try:
             self.parts = self._found(expanded(path)) if held is None else self._in_hand(held)
         except OSError as error:
-            raise InvalidInputError(f"cannot read {self.name}: {error.strerror or error}") from error
+            raise InvalidInputError(f"cannot read {self.shown}: {error.strerror or error}") from error
         self._by_name = {part.name: part for part in self.parts}
 
     def __enter__(self) -> Source:
@@ -102,7 +105,35 @@ class Source:
     def title(self) -> str:
         """The name of the folder, or of the zip or file without its suffix."""
         place = expanded(self.name).absolute()
-        return place.name if place.is_dir() else place.stem
+        return whole_name(place.name if place.is_dir() else place.stem)
+
+    @cached_property
+    def places(self) -> dict[str, list[str]]:
+        """The places of all files, by the files' names; see `Part.place`."""
+        found: dict[str, list[str]] = {}
+        for part in self.parts:
+            found.setdefault(part.place.rpartition("/")[2], []).append(part.place)
+        return found
+
+    @property
+    def shown(self) -> str:
+        """The name as it can be written anywhere, with escapes for bytes that are no UTF-8."""
+        return whole_name(self.name)
+
+    @cached_property
+    def above(self) -> str:
+        """The folder in which the names of the parts begin, "" where it is not known.
+
+        It is the folder that was named, or that the file lies in, or a zip's name without its suffix.
+        """
+        if self._is_copy or self._number_held > 1:
+            return ""
+        place = Path(os.path.abspath(expanded(self.name)))  # noqa: PTH100  # a link keeps its own name
+        if self.parts and self.parts[0].in_zip and not place.is_dir():
+            return place.stem
+        if self._number_held:
+            return ""
+        return place.name if place.is_dir() else place.parent.name
 
     @property
     def is_copy(self) -> bool:
@@ -149,7 +180,7 @@ class Source:
             folders[:] = [each for each in folders if not _is_hidden(each)]
             for path in (Path(at, each) for each in (*folders, *names) if not _is_hidden(each)):
                 if path.is_symlink() and not self._follows and not path.resolve().is_relative_to(root):
-                    self.links.append(_name_in(place, path))
+                    self.links.append(whole_name(_name_in(place, path)))
                 elif path.is_file():
                     yield path
 
@@ -167,7 +198,7 @@ class Source:
             if sum(each.compress_size for each in archive.infolist()) > stream.seek(0, 2):
                 raise zipfile.BadZipFile("its files overlap")
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-            raise FormatError(f"{self.name} is a damaged zip: {error}") from error
+            raise FormatError(f"{self.shown} is a damaged zip: {error}") from error
         self._opened.enter_context(archive)
         infos = sorted((each for each in archive.infolist() if not each.is_dir()), key=lambda each: each.filename)
         return [
@@ -180,12 +211,13 @@ class Source:
 class Part:
     """One file of a source.
 
-    `name` is its path inside the source, with "/" between folders; `size` is in bytes.
+    `name` is its path inside the source, with "/" between folders, and with escapes for bytes that are no UTF-8; `size`
+    is in bytes.
     """
 
     def __init__(self, source: Source, name: str, size: int, place: Path | Held | _Zipped) -> None:
         self.source = source
-        self.name = name
+        self.name = whole_name(name)
         self.size = size
         self._place = place
 
@@ -221,6 +253,15 @@ class Part:
         """The name as a path, for its parents, stem and suffix."""
         return PurePosixPath(self.name)
 
+    @cached_property
+    def place(self) -> str:
+        """The name below the folder or the zip that was named, or the folder that a single file lies in.
+
+        Composed and decomposed letters are the same in it.
+        """
+        above = self.source.above
+        return unicodedata.normalize("NFC", whole_name(f"{above}/{self.name}" if above else self.name))
+
     @property
     def title(self) -> str:
         """The name without folders and suffix."""
@@ -230,10 +271,10 @@ class Part:
     def folder(self) -> str:
         """The name of the folder that the file is in; of the zip at the top of one, "" for the standard input."""
         if isinstance(self._place, Held):
-            return "" if self.source.is_copy else _GIVEN
+            return "" if self.source.is_copy else self.pure.parent.name or _GIVEN
         if self.path is None:
-            return self.pure.parent.name.removesuffix(".zip") or Path(self.source.name).stem
-        return self.path.absolute().parent.name
+            return self.pure.parent.name.removesuffix(".zip") or whole_name(Path(self.source.name).stem)
+        return whole_name(self.path.absolute().parent.name)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:

@@ -154,26 +154,26 @@ def _why_none(source: Source, format: str | None) -> str:
     """
     if not any(part.size for part in source.parts):
         if source.links:
-            return f"{source.name} holds only links out of it, such as {source.links[0]}; --follow-links reads them"
-        return f"{source.name} is empty"
+            return f"{source.shown} holds only links out of it, such as {source.links[0]}; --follow-links reads them"
+        return f"{source.shown} is empty"
     if len(source.parts) == 1:
         try:
             with source.parts[0].open():
                 pass
         except FormatError as error:
-            raise FormatError(f"{source.name}: {error}") from error
+            raise FormatError(f"{source.shown}: {error}") from error
     if any(part.pure.suffix.lower() == ".zip" for part in source.parts):
-        return f"{source.name} holds a zip that cannot be opened there; unpack it, and give what is in it"
+        return f"{source.shown} holds a zip that cannot be opened there; unpack it, and give what is in it"
     if all(map(_is_blank, source.parts)):
-        return f"{source.name} holds no records"
+        return f"{source.shown} holds no records"
     source.asked = True
     for part in source.parts:
         if format is None and (known := next((each for each in readers() if _recognises(each, part)), None)):
             return f"{part.name} is of {known.title}: give its folder itself, or --as {known.name}"
     if format is None and len(source.parts) == 1 and (advice := advice_for(source.parts[0].name)):
-        return f"{source.name} is of a format that is not read: {advice}"
+        return f"{source.shown} is of a format that is not read: {advice}"
     wanted = "a known format" if format is None else f"the format {format}"
-    return f"{source.name} is not of {wanted}; give --as FORMAT where you know it: {reader_names()}"
+    return f"{source.shown} is not of {wanted}; give --as FORMAT where you know it: {reader_names()}"
 
 
 def _is_blank(part: Part) -> bool:

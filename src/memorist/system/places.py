@@ -24,6 +24,20 @@ def expanded(path: str | os.PathLike[str]) -> Path:
         raise InvalidInputError(reason) from error
 
 
+def checked_database(path: Path) -> Path:
+    """Return the path of a database.
+
+    Raises:
+        InvalidInputError: it holds bytes that are no UTF-8, and SQLite opens no such file.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        shown = str(path).encode("utf-8", "backslashreplace").decode()
+        raise InvalidInputError(f"SQLite opens no file whose path is not UTF-8; rename {shown}") from error
+    return path
+
+
 def folder(kind: str) -> Path:
     """Return the folder where this system keeps a program's files of a kind: "cache", "config" or "data"."""
     # written by hand: loading a library for this takes a tenth of the time of a command that asks a server

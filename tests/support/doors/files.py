@@ -89,5 +89,8 @@ async def kept(memory: Memory, tenant: str) -> list[Any]:
                 plain = {name: value for name, value in record.to_dict().items() if name not in made}
                 if imported and plain["origin"]["door"] == "rest":  # a server's own
                     plain["origin"]["door"] = "import"
+                if "place" in plain["payload"]:  # a browser does not tell the folder of a file, so its ids are others
+                    plain["payload"]["place"] = plain["payload"]["place"].removeprefix("upload/")
+                    del plain["id"]
                 found.append(plain)
     return sorted(found, key=repr)

@@ -172,14 +172,16 @@ def notes_of(
         where: where it is in the file.
         place: what tells this text from others with the same headings.
     """
-    id = "#".join([part.name, *headings, *filter(None, (place,))])
+    above = "".join(f"#{each}" for each in (*headings, *filter(None, (place,))))
     for number, piece in enumerate(pieces(text.strip()), start=1):
+        in_file = above if number == 1 else f"{above}/{number}"
         yield Item(
             content=" › ".join([part.title, *headings]) + f"\n\n{piece}",
             where=where or f"part {number}",
             kind=Kind.NOTE,
             conversation=part.source.title,
-            id=id if number == 1 else f"{id}/{number}",
+            id=part.name + in_file,
+            in_file=in_file,
             happened_at=when,
             metadata={"file": part.name},
         )

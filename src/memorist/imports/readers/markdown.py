@@ -110,14 +110,16 @@ class _Note:
             yield self.item(section, piece, found)
 
     def item(self, section: _Section, text: str, about: Mapping[str, Any]) -> Item:
-        place = "#".join([self.part.name, *section.headings])
+        place = "".join(f"#{each}" for each in section.headings)
         self._seen[place] += 1
+        place = place if self._seen[place] == 1 else f"{place}/{self._seen[place]}"
         return Item(
             content=" › ".join([self.part.title, *section.headings]) + f"\n\n{text}",
             where=f"line {section.line}",
             kind=Kind.NOTE,
             conversation=self.part.source.title,
-            id=place if self._seen[place] == 1 else f"{place}/{self._seen[place]}",
+            id=self.part.name + place,
+            in_file=place,
             happened_at=self.when,
             metadata={**about, "file": self.part.name},
         )

@@ -97,6 +97,7 @@ def _item(
         kind=Kind.MESSAGE if columns.keys() & {"speaker", "conversation"} else Kind.NOTE,
         conversation=named.get("conversation") or part.title,
         id=named.get("id"),
+        in_file=None if "conversation" in named else named.get("id"),
         speaker=named.get("speaker"),
         happened_at=None if when is None else with_year_first(when, orders[columns["time"], is_dotted(when)]),
         metadata=fields,

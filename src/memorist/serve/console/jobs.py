@@ -76,16 +76,22 @@ class Job:
 
         Raises:
             InvalidInputError: a file's name is empty or not printable, or given twice.
+            FormatError: all of them are hidden files of a folder.
             StoreFullError: there is no room for them.
         """
         for name, stream in files:
-            if (plain := _plain(name)) in self._files:
+            plain = _plain(name)
+            if _is_hidden(plain):
+                continue
+            if plain in self._files:
                 raise InvalidInputError(f"there are two files named {plain}; put them into a zip")
             try:
                 held = self._files[plain] = Held()
                 await asyncio.to_thread(shutil.copyfileobj, stream, held.file, 1 << 20)
             except OSError as error:
                 raise StoreFullError(f"the server cannot keep the file: {error.strerror or error}") from error
+        if not self._files:
+            raise FormatError("there is no file in it but hidden ones")
         self.name = next(iter(self._files)) if len(self._files) == 1 else f"{len(self._files)} files"
 
     def look(self, format: str | None, options: Options) -> None:
@@ -198,8 +204,18 @@ def _close(files: dict[str, Held]) -> None:
 
 
 def _plain(name: str) -> str:
-    """Return the last part of a file's name, as Windows and others write paths."""
-    plain = name.replace("\\", "/").rpartition("/")[2].strip(" .")
-    if not plain or not plain.isprintable():
+    """Return a file's name below the folder that was chosen, as Windows and others write it; it is never a path here.
+
+    Raises:
+        InvalidInputError: it is empty, or not printable.
+    """
+    folders = [part.strip() for part in name.replace("\\", "/").split("/")]
+    plain = "/".join(part for part in folders if part.strip(" ."))
+    if not plain or not folders[-1].strip(" .") or not plain.isprintable():
         raise InvalidInputError("a file has no name, or one that cannot be written")
     return plain.encode("utf-8", "replace")[-_LONGEST_NAME:].decode("utf-8", "ignore")
+
+
+def _is_hidden(name: str) -> bool:
+    """Return whether a file lies in a folder and is hidden, as an import of the folder itself passes over it."""
+    return "/" in name and any(part.startswith((".", "__MACOSX")) for part in name.split("/"))

@@ -38,6 +38,7 @@ from memorist.stores.sqlite.rows import query_all, query_one
 from memorist.stores.sqlite.segments import SQLiteSegments
 from memorist.stores.sqlite.selecting import ALIVE, rows_in
 from memorist.stores.threads import settled
+from memorist.system.places import checked_database
 
 log = logging.getLogger("memorist.stores")
 _T = TypeVar("_T")
@@ -62,7 +63,7 @@ class SQLiteStore(Store):
     def __init__(
         self, path: Path | None, *, busy_timeout: float = 30.0, clock: Clock = now, key_from: str | None = None
     ) -> None:
-        self.path = path
+        self.path = path and checked_database(path)
         self._clock = clock
         self._busy_timeout = busy_timeout
         self._key_from = key_from
@@ -355,6 +356,7 @@ class SQLiteStore(Store):
         )
 
     async def backup(self, target: Path) -> None:
+        checked_database(target)
         if self.path is None:
             if self._key is not None:
                 raise StoreError("a memory in this process alone has no key to copy with; open a file, and copy that")

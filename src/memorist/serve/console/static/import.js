@@ -10,8 +10,11 @@ function send() {
     form.reset();
   };
   const data = new FormData(form);
-  const bytes = data.getAll("file").reduce((sum, file) => sum + file.size, 0);
+  const files = data.getAll("file").filter((file) => file.name);
+  const bytes = files.reduce((sum, file) => sum + file.size, 0);
   if (bytes > Number(form.dataset.most)) return fail("This is more than the server takes; use memorist import in a shell.");
+  data.delete("file");
+  for (const file of files) data.append("file", file, file.webkitRelativePath || file.name); // a folder's files by their paths
   if ("zone" in form.dataset) data.append("zone", Intl.DateTimeFormat().resolvedOptions().timeZone);
   const request = new XMLHttpRequest();
   request.upload.addEventListener("progress", (event) => (bar.value = event.loaded / event.total));
@@ -28,8 +31,8 @@ function send() {
 }
 
 if (form) {
-  const input = form.querySelector("input[type=file]");
-  input.addEventListener("change", () => input.files.length && send());
+  const inputs = form.querySelectorAll("input[type=file]");
+  for (const each of inputs) each.addEventListener("change", () => each.files.length && send());
   form.addEventListener("submit", (event) => (event.preventDefault(), send()));
   document.addEventListener("dragover", (event) => (event.preventDefault(), form.classList.add("over")));
   document.addEventListener("dragleave", (event) => event.relatedTarget ?? form.classList.remove("over"));
@@ -37,7 +40,7 @@ if (form) {
     event.preventDefault();
     form.classList.remove("over");
     if (!event.dataTransfer.files.length) return;
-    input.files = event.dataTransfer.files;
+    inputs[0].files = event.dataTransfer.files;
     send();
   });
 }
