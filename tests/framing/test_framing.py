@@ -157,3 +157,37 @@ def test_words_stay() -> None:
 )
 def test_blocks_are_removed_with_the_blocks_inside_them(text: str, left: str) -> None:
     assert without_recalled(text) == left
+
+
+@pytest.mark.parametrize(
+    "name", ["permissions instructions", "environment details", "local command stdout", "tool call"]
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        '<{} a="b">', "<{} a=b/>", "<{}\n a='b'\n>", "<{} />", "</{} >", '< {} a="1">', '<{} a="x>y">', "<{} open>",
+        '<{} a="<">', f'<{{}} a="{"z" * 600}">', "<{}\n\n>",
+    ],
+)  # fmt: skip
+def test_tags_of_several_words_are_broken(name: str, form: str) -> None:
+    for written in (name, name.replace(" ", "\n"), name.replace(" ", "  "), name.upper()):
+        given = form.format(written)
+        told = neutralise(given)
+        assert told.startswith("(") and neutralise(told) == told
+        assert [letter for letter in told if letter.isalnum()] == [letter for letter in given if letter.isalnum()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a < b and c > d", "a<b and c>d", "x < system load and y > 3", "if tokens < end of text and x > y",
+        "if user < system and tool > 3: pass", '<div class="user">', '<environment variable name="x">',
+    ],
+)  # fmt: skip
+def test_comparisons_and_everyday_tags_are_left_alone(text: str) -> None:
+    assert neutralise(text) == text
+
+
+@pytest.mark.parametrize("unit", ['<system a="', "<system a='\"", "<system a ", "<tool "])
+def test_tags_that_never_end_are_read_in_linear_time(unit: str) -> None:
+    assert not is_quadratic(neutralise, lambda length: unit * (length // len(unit)), 8_000)

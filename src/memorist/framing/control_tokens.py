@@ -182,6 +182,10 @@ _TAG = regex(
     rf"(?P<open>[<«]{_GAP}*+){_BETWEEN}/?{_BETWEEN}(?P<name>[\w{_GAP}.:-]{{1,500}}+)(?!@|/\w)"
     rf"(?P<rest>[^<>«»]{{0,400}})(?P<close>[>»]{_GAP}*)?"
 )
+_MORE_WORDS = regex(rf"(?:\s{{1,40}}[\w{_GAP}.:-]{{1,40}}(?![\w{_GAP}.:-]|\s{{0,40}}=)){{1,4}}")
+"""Words after the first of a tag's name that are no attributes."""
+_QUOTING = regex(r"(?:[^<>«»\"']|\"[^\"]{0,4000}\"|'[^']{0,4000}'){0,4000}+[>»]")
+"""The rest of a tag whose attributes are long, or hold brackets in quotation marks."""
 _HEADING = regex(rf"(?P<open>#(?:{_BETWEEN}#){{1,8}}+{_BETWEEN})(?P<name>[\w\s{_GAP}]{{1,40}}?){_BETWEEN}:")
 _AFTER_BLANK = regex(r"(?:\n|\\n)\s*(?:\n|\\n)[^\S\n]*")
 _SPEAKER = regex(rf"[\s{_GAP}]{{0,40}}(?P<name>human|assistant)[\s{_GAP}]{{0,40}}(?P<colon>:)")
@@ -210,7 +214,7 @@ def _by_grammar(text: str, view: str) -> Iterator[tuple[Span, list[Change]]]:
         if _is_token(found, view, text):
             yield found.span(), [(found.start(), found.start("name"), "("), (*found.span("close"), ")")]
     for found in _TAG.finditer(view):
-        if _is_tag(found, text):
+        if _is_tag(found, text, view):
             changes = [(*found.span("open"), "(")] + ([(*found.span("close"), ")")] if found["close"] else [])
             yield (found.start(), found.end() if found["close"] else found.end("name")), changes
     for found in _HEADING.finditer(view):
@@ -285,10 +289,25 @@ def _is_token(found: re.Match[str], view: str, text: str) -> bool:
     return not quoted and not compared and _IN_TAGS.match(key) is not None
 
 
-def _is_tag(found: re.Match[str], text: str) -> bool:
+def _is_tag(found: re.Match[str], text: str, view: str) -> bool:
     """Return whether a tag with attributes, or one that is not closed, is a token."""
-    key = _key(found["name"])
-    if _COMPOUND.match(key):
+    if text[found.start()] in "«‹":
+        return _COMPOUND.match(_key(found["name"])) is not None
+    names = [*_names(found)]
+    if any(map(_COMPOUND.match, (_key(found["name"]), *names))):
         return True
-    quoted = text[found.start()] in "«‹"
-    return not quoted and bool(found["close"] and found["rest"].strip()) and _IN_TAGS.match(key) is not None
+    if not found["rest"].strip() or not any(map(_IN_TAGS.match, names)):
+        return False
+    return bool(found["close"]) or _QUOTING.match(view, found.end("name")) is not None
+
+
+def _names(found: re.Match[str]) -> Iterator[str]:
+    """Yield the names that a tag may have: its first word, and with it what follows of several before attributes."""
+    key, rest = _key(found["name"]), found["rest"]
+    is_adjoining = found[0][len(found["open"]) :].lstrip(f"/{_GAP}").startswith(found["name"])
+    if is_adjoining or "=" in rest or not rest.strip():  # otherwise as in a < b and c > d
+        yield key
+        more = _MORE_WORDS.match(rest)
+        for word in more[0].split() if more else ():
+            key += _key(word)
+            yield key
