@@ -11,7 +11,7 @@ from memorist.agents.turns import across_sessions
 from memorist.errors import InvalidInputError
 from memorist.framing.frame import neutralise
 from memorist.memory import Memory
-from memorist.records.attribution import attributed
+from memorist.records.attribution import note_on
 from memorist.records.origins import Author
 from memorist.records.record import Record
 
@@ -81,7 +81,7 @@ class _CoreTools:
 def _shown(record: Record, most: int) -> dict[str, Any]:
     """Return the parts of a record that a model needs: id, date, who said it, text."""
     who = record.payload.get("speaker") or record.payload.get("role")
-    note = attributed(record.payload, record.origin.authors, record.scope.user)
+    note = note_on(record)
     text = note + marked(record.content, most, "; get_context tells what answers a question")
     shown = {"id": record.id, "date": f"{record.at:%Y-%m-%d}", "who": who, "text": neutralise(text)}
     return {name: value for name, value in shown.items() if value is not None}

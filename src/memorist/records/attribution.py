@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memorist.records.origins import NOBODY, Author, author_named, author_of_role
+from memorist.records.record import Record
 
 _TRUSTED = Author.USER | Author.OPERATOR
 _TOLD = Author.IMPORT | Author.WEB | Author.TOOL | Author.PEER | Author.AGENT
@@ -38,6 +39,21 @@ def attributed(payload: Mapping[str, Any], authors: Author, user: str | None) ->
     has_speaker = bool(payload.get("speaker") or payload.get("role"))
     shown = unnamed(payload, authors, user) if has_speaker else authors & _TOLD
     return "" if shown == NOBODY else f"(from {words_for(shown)}) "
+
+
+def note_on(record: Record) -> str:
+    """Return what stands before a record's text where it is told without a context; see `attributed`."""
+    return attributed(record.payload, record.origin.authors, record.scope.user)
+
+
+def note_on_own(record: Record) -> str:
+    """Return what stands before a text of the reader's own wall: where all share one, nobody in it is another user."""
+    return attributed(record.payload, record.origin.authors & ~Author.PEER, record.scope.user)
+
+
+def told_text(record: Record) -> str:
+    """Return a text of the reader's own wall as a model is told it: after what `note_on_own` returns."""
+    return note_on_own(record) + record.content
 
 
 def _plain(name: str) -> str:

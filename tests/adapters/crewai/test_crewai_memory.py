@@ -15,6 +15,8 @@ from crewai_model import ScriptedModel
 from memorist import Memory
 from memorist.adapters.crewai import MemoristMemory, MemoristStorage
 from memorist.errors import InvalidInputError
+from memorist.records.origins import IMPORT
+from memorist.records.record import Draft
 
 pytestmark = pytest.mark.anyio
 
@@ -136,3 +138,19 @@ async def test_a_crew_is_told_and_keeps(alice: Memory, memory: MemoristMemory) -
     kept = memory.list_records()
     assert len(kept) == 2
     assert "In a homestay." in kept[0].content
+
+
+async def test_what_was_imported_says_so(alice: Memory, memory: MemoristMemory) -> None:
+    made = memory.remember("The invoice goes to IBAN DE00")
+    assert made is not None and found(memory, "invoice") == [made.content]
+    before = await alice.get(made.id)
+    assert before is not None
+    await alice.forget(made.id)
+    draft = Draft(content=before.content, id=before.id, payload=before.payload, author=IMPORT.author)
+    await alice.through(IMPORT).remember([draft])
+    [match] = memory.recall("invoice")
+    assert match.record.content == f"(from an import) {made.content}"
+    assert match.record.content in match.format()
+    assert [each.content for each in memory.list_records()] == [made.content]
+    memory.update(made.id, importance=0.9)
+    assert [each.content for each in memory.list_records()] == [made.content]

@@ -16,7 +16,7 @@ from memorist.agents.standing import Stood, note, taken
 from memorist.kinds.conversation import restated
 from memorist.memory import Memory
 from memorist.operations import arguments
-from memorist.records.attribution import attributed
+from memorist.records.attribution import note_on
 from memorist.records.record import Action, Draft, Kind, Record
 
 _NAMESPACE = uuid.UUID("6d656d6f-7269-5374-8000-00000061646b")
@@ -165,7 +165,7 @@ async def _is_new(memory: Memory, id: str) -> bool:
 
 def _entry(record: Record) -> MemoryEntry:
     content, author = record.payload.get("content"), record.payload.get("speaker")
-    note = attributed(record.payload, record.origin.authors, record.scope.user)
+    note = note_on(record)
     return MemoryEntry(
         id=record.payload.get("id", record.id),
         content=Content.model_validate(content) if content else Content(parts=[Part(text=record.content)]),

@@ -15,7 +15,8 @@ from memorist.kinds import ToolUse
 from memorist.language import Decision, keep_experiences, keep_facts, keep_guidelines
 from memorist.memory import Memory
 from memorist.operations.arguments import MAX_LIMIT
-from memorist.records.record import Hit, Record
+from memorist.records.attribution import told_text
+from memorist.records.record import Hit, Kind, Record
 from memorist.records.scope import Scope
 from memorist.system.locks import Lock
 
@@ -121,7 +122,7 @@ class FlowRunner:
 
     async def _retrieve_personal(self, workspace: Memory, arguments: Mapping[str, Any]) -> Result:
         hits = await workspace.facts.search(_required(arguments, "query"), limit=arguments.get("top_k", _TOP_K))
-        texts = dict.fromkeys(neutralise(hit.record.content) for hit in hits)
+        texts = dict.fromkeys(neutralise(told_text(hit.record)) for hit in hits)
         return _result("\n".join(text for text in texts if text))
 
     # --- task ------------------------------------------------------------------------------------------
@@ -167,9 +168,9 @@ class FlowRunner:
 
     async def _retrieve_tool(self, workspace: Memory, arguments: Mapping[str, Any]) -> Result:
         found = {
-            tool: neutralise(guideline)
+            tool: neutralise(told_text(guideline))
             for tool in _names(_required(arguments, "tool_names"))
-            if (guideline := await workspace.tools.guideline(tool)) is not None
+            if (guideline := await workspace.lookup(tool, kind=Kind.TOOL_GUIDELINE)) is not None
         }
         most = arguments.get("top_k")
         chosen = list(found.items())[: most if most is None else max(most, 0)]
@@ -241,7 +242,7 @@ def _lessons(hits: Iterable[Hit]) -> list[str]:
         best.setdefault(hit.record.content, hit.record)
     found = []
     for record in best.values():
-        if text := neutralise(record.content):
+        if text := neutralise(told_text(record)):
             alone = record.cue is None or record.cue == record.content
             found.append(text if alone else f"When to use: {neutralise(str(record.cue))}\nExperience: {text}")
     return found

@@ -19,7 +19,7 @@ from crewai.memory.unified_memory import Memory as CrewMemory
 from crewai.memory.utils import join_scope_paths
 from pydantic import Field
 
-from memorist.adapters.crewai.records import narrowed, record_of, visible_to
+from memorist.adapters.crewai.records import narrowed, told_of, visible_to
 from memorist.adapters.crewai.storage import MemoristStorage
 from memorist.records.record import Kind
 from memorist.twin import run
@@ -110,7 +110,10 @@ class MemoristMemory(CrewMemory):
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
-        """Return the records that matter to a query, best first, without those private to another source."""
+        """Return the records that matter to a query, best first, without those private to another source.
+
+        A text that came through an import, a tool or another agent says so first.
+        """
         condition = narrowed(join_scope_paths(self.root_scope, scope), categories)
         if not include_private:
             condition = visible_to(source, condition)
@@ -120,7 +123,7 @@ class MemoristMemory(CrewMemory):
             hits = run(lambda: memory.recall(query, limit=limit, kind=Kind.NOTE, payload=condition))
             reasons = [["semantic"] * (hit.similarity > 0) + ["words"] * bool(hit.matched) for hit in hits]
             told["results"] = matches = [
-                MemoryMatch(record=record_of(hit.record), score=hit.score, match_reasons=each)
+                MemoryMatch(record=told_of(hit.record), score=hit.score, match_reasons=each)
                 for hit, each in zip(hits, reasons, strict=True)
             ]
         return matches

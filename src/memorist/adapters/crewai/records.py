@@ -7,6 +7,7 @@ from typing import Any
 from crewai.memory.types import MemoryRecord
 from crewai.memory.utils import normalize_scope_path
 
+from memorist.records.attribution import told_text
 from memorist.records.record import Draft, Kind, Record
 
 FORM = "crewai"
@@ -53,6 +54,11 @@ def record_of(record: Record) -> MemoryRecord:
         source=own.get("source", record.source),
         private=own.get("private", False),
     )
+
+
+def told_of(record: Record) -> MemoryRecord:
+    """Return the record of CrewAI that a note holds, with its text as a model is told it."""
+    return record_of(record).model_copy(update={"content": told_text(record)})
 
 
 def narrowed(path: str | None = None, categories: Sequence[str] | None = None, **more: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from memorist.adapters.chroma import ChromaFolder, Embedding, Row
 from memorist.embedders import Embedder
 from memorist.errors import InvalidInputError
+from memorist.records.attribution import note_on_own
 from memorist.records.record import Kind, Record
 from memorist.records.times import now
 from memorist.sync import Memory
@@ -34,6 +35,8 @@ class Episode:
     at: datetime
     metadata: Mapping[str, Any]
     similarity: float = 0.0
+    note: str = ""
+    """What is said of its origin where a model reads it."""
 
 
 class MemoryBook:
@@ -50,6 +53,11 @@ class MemoryBook:
     def topic(self, topic: str) -> str | None:
         """Return a topic's value, or None."""
         return self._memory.topics.get(topic)
+
+    def topic_note(self, topic: str) -> str:
+        """Return what is said of a topic's origin where a model reads it."""
+        found = self._memory.topics.record(topic)
+        return "" if found is None else note_on_own(found).strip()
 
     def add(self, id: str, content: str, metadata: Mapping[str, Any], at: datetime | None) -> None:
         """Store an episode, unless one with this id exists."""
@@ -110,6 +118,10 @@ class ChromaBook:
         found = self._topic(topic)
         return found.document if found else None
 
+    def topic_note(self, topic: str) -> str:
+        """Return "": Chroma keeps no origins."""
+        return ""
+
     def _topic(self, topic: str) -> Row | None:
         found = _wait(self._rows.get(where={"$and": [{"topic": topic}, {"type": "topic"}]}))
         return found[0] if found else None
@@ -158,7 +170,7 @@ def _wait(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 def _of_record(record: Record, similarity: float = 0.0) -> Episode:
-    return Episode(record.id, record.content, record.at, dict(record.metadata), similarity)
+    return Episode(record.id, record.content, record.at, dict(record.metadata), similarity, note_on_own(record).strip())
 
 
 def _fits(name: str, value: Any) -> bool:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from memorist.adapters.local2.books import Episode
 
 # Both begin anywhere in a line: an answer may introduce what it quotes ("I recall: [Memory …]").
-_TOPIC = re.compile(r"(?:^[> \t]*)?\[Memory: ([^\]\n]+)\][ \t]*\n?", re.MULTILINE)
+_TOPIC = re.compile(r"(?:^[> \t]*)?\[Memory: ([^\]\n]+)\](?: \(from [a-z ]{1,90}\))?[ \t]*\n?", re.MULTILINE)
 _RECALL = re.compile(
     r"(?:^[> \t]*)?\[Memory recall [—–-] [^\]\n]*\][^\n]*(?:\n|\Z)"
     r"(?:(?:[> \t]*\n)*[> \t]*\d+\. \(relevance: [^)\n]*\)[^\n]*(?:\n|\Z)"  # an item, and its lines:
@@ -29,9 +29,9 @@ def saved_text(topic: str) -> str:
     return f"Memory saved: {topic}"
 
 
-def topic_text(topic: str, content: str | None) -> str:
-    """Return the text of a topic's value."""
-    return NOTHING if content is None else f"[Memory: {topic}]\n{content}"
+def topic_text(topic: str, content: str | None, note: str = "") -> str:
+    """Return the text of a topic's value, below what is said of its origin."""
+    return NOTHING if content is None else f"[Memory: {topic}]{_beside(note)}\n{content}"
 
 
 def exchange(query: str, answer: str) -> str:
@@ -42,10 +42,15 @@ def exchange(query: str, answer: str) -> str:
 def episodes_text(found: Iterable[Episode], now: datetime) -> str:
     """Return what a search found `now`, numbered, each with its day in UTC."""
     items = [
-        f"{number}. (relevance: {each.similarity:.2f}) {each.at.astimezone(UTC):%Y-%m-%d}\n{_indented(each.content)}"
+        f"{number}. (relevance: {each.similarity:.2f}) {each.at.astimezone(UTC):%Y-%m-%d}{_beside(each.note)}\n"
+        f"{_indented(each.content)}"
         for number, each in enumerate(found, start=1)
     ]
     return "\n\n".join([f"[Memory recall — {now:%Y-%m-%d}]", *items]) if items else NOTHING
+
+
+def _beside(note: str) -> str:
+    return f" {note}" if note else ""
 
 
 def _indented(content: str) -> str:

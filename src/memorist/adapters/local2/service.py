@@ -111,6 +111,10 @@ class MemoryService:
         topic = handle("topic", topic)
         return self._book.topic(topic) if topic.strip() else None
 
+    def topic_note(self, topic: str) -> str:
+        """Return what is said of a topic's origin where a model reads it: "(from an import)", or "" for nothing."""
+        return self._book.topic_note(topic)
+
     # --- episodes ----------------------------------------------------------------------------------
 
     def write_episodic(

@@ -210,7 +210,9 @@ async def _save_topic(service: MemoryService, topic: str, content: str) -> str:
 
 
 async def _recall_topic(service: MemoryService, topic: str) -> str:
-    return topic_text(topic, await asyncio.to_thread(service.recall_topic, topic))
+    content = await asyncio.to_thread(service.recall_topic, topic)
+    note = "" if content is None else await asyncio.to_thread(service.topic_note, topic)
+    return topic_text(topic, content, note)
 
 
 async def _search(service: MemoryService, query: str) -> str:

@@ -10,6 +10,7 @@ from memorist.adapters.mem0.filters import Check, split
 from memorist.adapters.mem0.shapes import KINDS, expired, flat, item
 from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
+from memorist.records.attribution import told_text
 from memorist.records.record import Change, Hit, Record
 
 _MOST_KNOWN = 10_000
@@ -151,8 +152,8 @@ def selection_of(ids: Mapping[str, Any], filters: Mapping[str, Any] | None, top_
 
 
 def shown(hit: Hit, floor: float, *, explain: bool) -> dict[str, Any]:
-    """Return a hit in the form of a search result of mem0."""
-    found = item(hit.record, score=hit.score)
+    """Return a hit in the form of a search result of mem0, its text as a model is told it."""
+    found = item(hit.record, score=hit.score) | {"memory": told_text(hit.record)}
     if explain:
         found["score_details"] = {
             **hit.signals,

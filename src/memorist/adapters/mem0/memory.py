@@ -279,6 +279,8 @@ class AsyncMemory:
     ) -> Results:
         """Return the memories relevant to a query, best first.
 
+        A "memory" that came through an import, a web page, a tool or another agent says so first: "(from an import) …".
+
         Args:
             query: a question or any text.
             user_id: the user. The three ids may be given here or in `filters`.

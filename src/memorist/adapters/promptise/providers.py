@@ -15,6 +15,7 @@ from memorist.adapters.opening import AnyMemory, behind
 from memorist.adapters.originals import caught_by
 from memorist.adapters.promptise.types import MemoryIsolationError, MemoryProvider, MemoryResult, MemoryScope, owner_key
 from memorist.memory import Memory
+from memorist.records.attribution import told_text
 from memorist.records.origins import Author
 from memorist.records.record import Record
 
@@ -190,7 +191,8 @@ class InMemoryProvider(Provider):
 class MemoristProvider(Provider):
     """Stores notes, and finds what `Memory.recall` finds; a user is a wall in the store.
 
-    The score of a result is that of the hit. Metadata that is not JSON is stored as text, and a purge leaves no trace.
+    The score of a result is that of the hit. What came through an import, a web page, a tool or another agent says so
+    first where a search finds it. Metadata that is not JSON is stored as text, and a purge leaves no trace.
 
     Args:
         memory: an open memory, asynchronous or blocking, or a path or URL; `close` does not close it.
@@ -209,7 +211,7 @@ class MemoristProvider(Provider):
 
     async def _search(self, query: str, limit: int, owner: str | None) -> list[MemoryResult]:
         hits = await self._of(owner).recall(query, limit=limit)
-        return [_result(hit.record, hit.score) for hit in hits]
+        return [replace(_result(hit.record, hit.score), content=told_text(hit.record)) for hit in hits]
 
     async def _entries(self, owner: str | None) -> AsyncIterator[MemoryResult]:
         async for each in self._of(owner).iterate():

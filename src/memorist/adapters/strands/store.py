@@ -23,7 +23,7 @@ from memorist.agents import Toolbox, ToolSchema, frame, memory_tools, text_of, w
 from memorist.agents.turns import across_sessions
 from memorist.errors import InvalidInputError
 from memorist.kinds.conversation import restated
-from memorist.records.attribution import attributed
+from memorist.records.attribution import note_on
 from memorist.records.origins import Author
 from memorist.records.record import Draft, Hit, Kind
 from memorist.records.times import iso
@@ -168,7 +168,7 @@ def _metadata(hit: Hit) -> dict[str, Any]:
     record = hit.record
     own: dict[str, Any] = {"id": record.id, "kind": str(record.kind), "score": hit.score, "at": iso(record.at)}
     if role := record.payload.get("speaker") or record.payload.get("role"):
-        own["by"] = f"{role} {attributed(record.payload, record.origin.authors, record.scope.user)}".rstrip()
+        own["by"] = f"{role} {note_on(record)}".rstrip()
     if record.scope.session is not None:
         own["session"] = record.scope.session
     return {**record.metadata, **own}
