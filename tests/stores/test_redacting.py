@@ -1,12 +1,16 @@
 """Secrets are masked in every store, with what quotes their records and what was told of them before."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from inside import core_of
+from memorist.config import Settings
 from memorist.errors import ConflictError
+from memorist.imports import load
 from memorist.memory import Memory
+from memorist.records.fingerprints import digest, digest_of_said
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +44,42 @@ async def test_a_redaction_keeps_the_record_and_drops_its_history(url: str) -> N
         assert (await alice.recall("the token of the robot", limit=1))[0].record.id == "one"
         assert SECRET not in repr((await alice.admin.traces()).traces)
         assert (await alice.revise("one", content="the token is in the safe")).version == old.version + 1
+
+
+async def test_no_digest_of_what_was_masked_is_kept(url: str, tmp_path: Path) -> None:
+    async with Memory.open(url, embedder=HashEmbedder(), settings=Settings(secrets="keep")) as memory:
+        alice = memory.scoped(user="alice")
+        talk = alice.conversation("monday")
+        for text in ("the token follows", f"the token is {SECRET}"):
+            await talk.append(text, id="m1")
+        file = tmp_path / "token.md"
+        file.write_text(f"the token is {SECRET}")
+        await load(alice, file)
+        assert await memory.admin.secrets(redact=True)
+        records = [each async for each in alice.iterate()]
+        assert len(records) == 2
+        for text in (f"the token is {SECRET}", f"token\n\nthe token is {SECRET}"):
+            half = digest(text, None)[:16]
+            assert not any(half in str(each.payload) or digest_of_said(text) in str(each.payload) for each in records)
+
+        await talk.append(f"the token is {SECRET}", id="m1")
+        assert (await load(alice, file)).existing == 1
+        assert [each async for each in alice.iterate()] == records
+        file.write_text("the token is in the safe")
+        assert (await load(alice, file)).revised == 1
+        await talk.append("the token is in the safe", id="m1")
+        assert sum("safe" in each.content for each in [each async for each in alice.iterate()]) == 2
+
+
+async def test_a_memory_that_masks_keeps_no_digest_of_a_secret(url: str, tmp_path: Path) -> None:
+    async with Memory.open(url, embedder=HashEmbedder(), settings=Settings(secrets="mask")) as memory:
+        file = tmp_path / "token.md"
+        file.write_text(f"the token is {SECRET} <private>1234</private>")
+        await load(memory, file)
+        [record] = [each async for each in memory.iterate()]
+        texts = (f"the token is {SECRET} <private>1234</private>", f"the token is {SECRET}", f"the token is {SECRET} ")
+        assert not any(digest(f"token\n\n{text}", None)[:16] in str(record.payload) for text in texts)
+        assert (await load(memory, file)).existing == 1
 
 
 async def test_what_others_change_meanwhile_is_masked_as_it_is_then_and_nothing_comes_back(

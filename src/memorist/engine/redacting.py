@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from memorist.engine.cleaning import forms_in, may_change, with_texts
 from memorist.engine.core import Core
@@ -10,6 +11,7 @@ from memorist.operations import requests
 from memorist.operations.answers import Exposed
 from memorist.operations.calls import Call
 from memorist.records.filters import Filter
+from memorist.records.fingerprints import with_changed_texts
 from memorist.records.kind import Kind
 from memorist.records.record import Action, Record
 from memorist.records.scope import INBOX_PREFIX, TRACES_PREFIX, Reach, Wall
@@ -97,7 +99,11 @@ async def _redacted(core: Core, record: Record) -> list[Write]:
     gone = Remove(record.id, Action.FORGOTTEN, core.clock(), version=record.version, must=True)
     if record.scope.tenant.startswith(TRACES_PREFIX):
         return [gone]
-    new = with_texts(record, masked)
+    versions = [
+        each.record for each in await core.store.history(record.scope.wall, record.id) if each.record is not None
+    ]
+    payload = with_changed_texts(dict(record.payload), versions, masked)
+    new = with_texts(replace(record, payload=payload), masked)
     quotes = frozenset[tuple[Wall, str]]()
     if record.scope.tenant.startswith(INBOX_PREFIX):
         told = Wall(record.scope.tenant.removeprefix(INBOX_PREFIX), record.scope.user)

@@ -16,7 +16,6 @@ from memorist.errors import FormatError, InvalidInputError, MemoristError, Scope
 from memorist.imports.placing import PLACE, Placer, Spot
 from memorist.imports.reader import Bad, Item, Left, Options, Reader
 from memorist.imports.readers import own
-from memorist.imports.readers.common import digest
 from memorist.imports.sources import Part, Source
 from memorist.imports.storing import Embed, scoped_to, store_in_turn, store_new
 from memorist.imports.surveying import find, moment_of, read_found, survey
@@ -24,10 +23,12 @@ from memorist.imports.undoing import NAME, make_import_id
 from memorist.kinds.conversation import message_id
 from memorist.operations.lines import LoadReport, load_records
 from memorist.records.content import whole_text
+from memorist.records.fingerprints import IMPORTED, digest, digest_of_imported
 from memorist.records.origins import IMPORT, NOBODY, Author, author_of_role
 from memorist.records.record import Draft, Kind, Record
 from memorist.records.scope import Scope, checked_name
 from memorist.records.times import iso, parse_time
+from memorist.secrets import masked, without_private
 
 if TYPE_CHECKING:
     from memorist.memory import Memory
@@ -258,8 +259,9 @@ class _Desk:
         id, own = self._named(reader, item.known_as or item, memory)
         payload: dict[str, Any] = {**item.payload, **said, "id": own}
         if item.record_id is None:
-            about = (None if moment is None else iso(moment), role, item.speaker)
-            payload["imported"] = digest(item.content, item.cue)[:16] + digest(*about)[:16]
+            at = None if moment is None else iso(moment)
+            stored = [None if each is None else _as_stored(each, memory) for each in (item.content, item.cue)]
+            payload[IMPORTED] = digest_of_imported(*stored, at, role, item.speaker)
         if self._import is not None:
             payload[NAME] = self._import
         draft = Draft(
@@ -321,6 +323,12 @@ def _session(reader: Reader, item: Item) -> str | None:
         return checked_name("session", name)
     except InvalidInputError:
         return f"{name.partition(':')[0]}:{digest(name)}"
+
+
+def _as_stored(text: str, memory: Memory) -> str:
+    """Return a text as it is stored: a digest of more would let what is left out be guessed."""
+    text = without_private(text)
+    return masked(text) if memory.secrets == "mask" else text
 
 
 def _spot(reader: Reader, part: Part, item: Item, id: str) -> Spot | None:
@@ -388,7 +396,8 @@ def _changes(record: Record, draft: Draft | Record) -> dict[str, Any]:
         InvalidInputError: it is another kind of record, or another text has its id.
     """
     payload = dict(draft.payload or {})
-    before, after = str(record.payload.get("imported") or ""), str(payload.get("imported") or "")
+    before, after = str(record.payload.get(IMPORTED) or ""), str(payload.get(IMPORTED) or "")
+    masked_after = digest(masked(draft.content), None if draft.cue is None else masked(draft.cue))
     if not after and record.version == 1 and record.content != draft.content:
         raise InvalidInputError(f"the id {draft.id!r} is taken by a message with another text")
     if not after or not (record.source or "").startswith("import:"):
@@ -400,7 +409,11 @@ def _changes(record: Record, draft: Draft | Record) -> dict[str, Any]:
         undo = f"memorist imports undo {record.payload[NAME]}" if NAME in record.payload else "forget it"
         raise InvalidInputError(f"it was imported as a {record.kind} and is a {draft.kind} now; first {undo}")
     found: dict[str, Any] = {}
-    if before[:16] != after[:16] and before:
+    if not before:  # a redaction took it away, and it would let what was masked be guessed
+        payload.pop(IMPORTED, None)
+    elif before[:16] == masked_after[:16]:
+        payload[IMPORTED] = before[:16] + after[16:]
+    elif before[:16] != after[:16]:
         found = {"content": draft.content, "metadata": {**record.metadata, **(draft.metadata or {})}}
         if draft.cue is not None:
             found["cue"] = draft.cue

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from memorist.imports.readers.common import digest
+from memorist.records.fingerprints import IMPORTED, digest
 from memorist.records.kind import Kind
 from memorist.records.record import Draft, Record
 
@@ -207,7 +207,7 @@ def _is_sure(place: str, spot: Spot) -> bool:
 
 
 def _said(payload: Mapping[str, Any]) -> str:
-    return str(payload.get("imported"))[:16]
+    return str(payload.get(IMPORTED))[:16]
 
 
 def _of(record: Record, draft: Draft, spot: Spot, place: str) -> Draft:

@@ -1,6 +1,5 @@
 """The messages of one session, in the order they were appended."""
 
-import hashlib
 import json
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from memorist.kinds.message import Message, to_message
 from memorist.operations.arguments import whole
 from memorist.operations.requests import MOST_WAITED_FOR, Remember
 from memorist.records.content import whole_text
+from memorist.records.fingerprints import SAID, digest_of_said
 from memorist.records.origins import author_of_role, parse_authors
 from memorist.records.record import Draft, Kind, Record, make_id
 from memorist.records.times import TimeLike, told
@@ -25,8 +25,6 @@ _STATE_VERSION = 1
 _TICK = timedelta(microseconds=1)
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 _PAGE = 500
-_SAID = "said"
-"""The field of a revised message's payload with a digest of what its source said last."""
 _IDS = 200
 """Most ids in one filter."""
 
@@ -319,23 +317,19 @@ async def restated(memory: Verbs, record: Record, draft: Draft) -> Record:
         said = masked(said)
     if record.content in (said, masked(said)) or not record.current:  # masked: by the server or a redaction
         return record
-    before = record.payload.get(_SAID)
+    before = record.payload.get(SAID)
     if before is None:
         first = record if record.version == 1 else (await memory.history(record.id))[0].record
-        before = None if first is None else _digest(first.content)
-    if _digest(said) == before:
+        before = None if first is None else digest_of_said(first.content)
+    if before in (digest_of_said(said), digest_of_said(masked(said))):
         return record
     return await memory.revise(
         record.id,
         content=said,
         metadata={**record.metadata, **(draft.metadata or {})},
-        payload={**record.payload, **(draft.payload or {}), _SAID: _digest(said)},
+        payload={**record.payload, **(draft.payload or {}), SAID: digest_of_said(said)},
         author=draft.author,
     )
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def message_id(agent: str | None, session: str | None, id: str) -> str:

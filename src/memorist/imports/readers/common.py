@@ -1,6 +1,5 @@
 """What several readers share."""
 
-import hashlib
 import json
 import re
 import sqlite3
@@ -90,11 +89,6 @@ def each(
 def each_record(make: Callable[[str, Any], Iterator[_Found]]) -> Callable[[Part, Options], Iterator[_Found | Bad]]:
     """Return the `read` of a format whose items `make` finds in each record of a JSON file; see `each`."""
     return lambda part, options: each(part, make)
-
-
-def digest(*parts: object) -> str:
-    """Return a hash of JSON values, 32 hexadecimal digits: a part of ids, so its form never changes."""
-    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:32]
 
 
 def blocks_text(content: Any) -> str:

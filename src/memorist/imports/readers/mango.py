@@ -8,9 +8,10 @@ from memorist.errors import InvalidInputError
 from memorist.imports.keeping import KEPT, restored
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers import rows
-from memorist.imports.readers.common import digest, each
+from memorist.imports.readers.common import each
 from memorist.imports.readers.tool_calls import LAYERS, entry
 from memorist.imports.sources import Part
+from memorist.records.fingerprints import digest
 
 _CALL = frozenset(("question", "tool_name", "tool_args"))
 _TEXT = frozenset(("type", "text"))

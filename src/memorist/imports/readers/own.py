@@ -10,9 +10,10 @@ from typing import Any
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.regular import lines_of
 from memorist.imports.reader import Bad, Item, Options, Reader
-from memorist.imports.readers.common import digest, each_record
+from memorist.imports.readers.common import each_record
 from memorist.imports.sources import Part
 from memorist.operations.lines import FORMAT, check_header, is_export, read_object
+from memorist.records.fingerprints import digest
 from memorist.records.record import MAX_ID, Kind
 from memorist.records.times import iso, read_time
 

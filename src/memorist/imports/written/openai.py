@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import chain, pairwise
 
 from memorist.imports.keeping import KEPT, kept
-from memorist.imports.readers.common import digest
 from memorist.imports.writer import Output, Writer
 from memorist.imports.written.conversations import Conversations
+from memorist.records.fingerprints import digest
 from memorist.records.kind import Kind
 from memorist.records.record import Record
 
