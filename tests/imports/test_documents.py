@@ -327,3 +327,91 @@ def test_a_document_that_unpacks_to_too_much_is_refused(write: Write, pack: Writ
 def test_what_is_not_read_says_what_to_do(write: Write) -> None:
     with pytest.raises(FormatError, match=r"report.odt is of a format that is not read: save it as DOCX, PDF"):
         survey(write("report.odt", b"PK\x03\x04 nothing"))
+
+
+@pytest.mark.anyio
+async def test_the_bookmarks_that_chrome_keeps_are_those_that_it_exports(memory: Memory, write: Write) -> None:
+    tea = {"type": "url", "name": "Tea", "url": "https://tea.example/", "date_added": "13354084800000000"}
+    script = {"type": "url", "name": "Run", "url": "javascript:void(0)", "date_added": "13354084800000000"}
+    far = {"type": "url", "name": "", "url": "https://far.example/", "date_added": "0"}
+    inner = {"type": "folder", "name": "Drinks", "children": [tea, script]}
+    roots = {
+        "bookmark_bar": {"type": "folder", "name": "Bookmarks bar", "children": [inner]},
+        "other": {"type": "folder", "name": "Other bookmarks", "children": [far, 7]},
+        "sync_transaction_version": "1",
+    }
+    path = write("Bookmarks", {"checksum": "x", "roots": roots, "version": 1})
+    report = await load(memory, path)
+    assert (report.added, report.left, len(report.bad)) == (2, {"bookmarks that are no addresses of pages": 1}, 1)
+    [found] = [each async for each in memory.iterate(where={"url": "https://tea.example/"})]
+    assert found.content == "Tea\nhttps://tea.example/" and found.metadata["folder"] == "Bookmarks bar / Drinks"
+    assert found.happened_at is not None and f"{found.happened_at:%Y-%m-%d}" == "2024-03-05"
+    page = write(
+        "bookmarks.html",
+        "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p><DT><H3>Bookmarks bar</H3><DL><p><DT><H3>Drinks</H3><DL><p>"
+        '<DT><A HREF="https://tea.example/" ADD_DATE="1709611200">Tea</A></DL><p></DL><p>'
+        '<DT><A HREF="https://far.example/" ADD_DATE="0">https://far.example/</A></DL><p>',
+    )
+    again = await load(memory, page)
+    assert (again.added, again.existing + again.revised) == (0, 2)
+
+
+@pytest.mark.anyio
+async def test_firefox_s_backups_are_read(memory: Memory, write: Write) -> None:
+    tea = {
+        "guid": "a", "type": "text/x-moz-place", "uri": "https://tea.example/", "title": "Tea", "tags": "drink, green",
+        "dateAdded": 1709611200000000, "annos": [{"name": "bookmarkProperties/description", "value": "Leaves"}],
+    }  # fmt: skip
+    line = {"guid": "b", "type": "text/x-moz-place-separator"}
+    box = {"guid": "c", "type": "text/x-moz-place-container", "title": "Drinks", "children": [tea, line]}
+    bar = {
+        "guid": "d",
+        "type": "text/x-moz-place-container",
+        "title": "toolbar",
+        "root": "toolbarFolder",
+        "children": [box],
+    }
+    path = write(
+        "bookmarks-2024-03-05.json",
+        {
+            "guid": "root________",
+            "title": "",
+            "type": "text/x-moz-place-container",
+            "root": "placesRoot",
+            "children": [bar],
+        },
+    )
+    assert (await load(memory, path)).added == 1
+    [found] = [each async for each in memory.iterate()]
+    assert found.content == "Tea\nhttps://tea.example/\nLeaves"
+    assert found.metadata == {
+        "url": "https://tea.example/", "folder": "Bookmarks Toolbar / Drinks", "tags": ["drink", "green"]
+    }  # fmt: skip
+    [told] = (await load(memory, write("bookmarks-2024-03-05.jsonlz4", b"mozLz40\0" + bytes(40)))).bad
+    assert "in Firefox choose Bookmarks, Manage bookmarks" in told.reason
+
+
+def test_tables_in_tables_and_text_boxes_are_read(write: Write) -> None:
+    document = pytest.importorskip("docx").Document()
+    table = document.add_table(1, 2)
+    table.cell(0, 0).text = "Oslo"
+    inner = table.cell(0, 1).add_table(2, 2)
+    for place, text in enumerate(("north", "cold", "south", "mild")):
+        inner.cell(place // 2, place % 2).text = text
+    document.add_paragraph("Before the box")
+    document.add_paragraph("After the box")
+    boxed = (
+        '<w:r xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+        ' xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><mc:AlternateContent>'
+        '<mc:Choice Requires="wps"><w:drawing><w:txbxContent><w:p><w:r><w:t>In the box</w:t></w:r></w:p>'
+        "</w:txbxContent></w:drawing></mc:Choice><mc:Fallback><w:pict><w:txbxContent><w:p><w:r><w:t>In the box</w:t>"
+        "</w:r></w:p></w:txbxContent></w:pict></mc:Fallback></mc:AlternateContent></w:r>"
+    )
+    from docx.oxml import parse_xml
+
+    document.paragraphs[-2]._p.append(parse_xml(boxed))
+    stream = io.BytesIO()
+    document.save(stream)
+    [note] = items(write("report.docx", stream.getvalue()))
+    assert "Oslo | north | cold\nsouth | mild" in note.content
+    assert note.content.endswith("Before the box\n\nIn the box\n\nAfter the box")

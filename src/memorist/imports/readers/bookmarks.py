@@ -1,4 +1,4 @@
-"""Bookmarks as browsers export them: a page of links in folders, each with the day on which it was added."""
+"""Bookmarks as browsers export or keep them: links in folders, each with the day on which it was added."""
 
 import html
 import re
@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from memorist.errors import FormatError
 from memorist.imports.html import html_text
-from memorist.imports.reader import Item, Left, Options, Reader
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.browser_files import Bookmark, bookmarks_in, is_browsers
 from memorist.imports.sources import Part
 from memorist.records.record import Kind
 
@@ -19,12 +20,20 @@ _WEB = ("http:", "https:", "ftp:", "mailto:")
 
 
 def recognise(part: Part) -> bool:
-    """Whether a file is such a page."""
-    return _MARK in part.beginning[:500].lower()
+    """Whether a file is the page that a browser exports, or what it keeps itself."""
+    return _MARK in part.beginning[:500].lower() or is_browsers(part)
 
 
-def read(part: Part, options: Options) -> Iterator[Item | Left]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     """Yield each bookmark with its title, address, folder, tags and description; no scripts and searches."""
+    if is_browsers(part):
+        for each in bookmarks_in(part, _LONGEST):
+            yield each if isinstance(each, Bad) else _item(each)
+    else:
+        yield from _of_page(part)
+
+
+def _of_page(part: Part) -> Iterator[Item | Left]:
     with part.text() as stream:
         page = stream.read(_LONGEST + 1)
     if len(page) > _LONGEST:
@@ -49,29 +58,44 @@ def read(part: Part, options: Options) -> Iterator[Item | Left]:
         elif tag == "a" and not closing:
             if waiting is not None:
                 yield waiting
-            waiting = _bookmark(part, given, text, [folder for folder in folders if folder], found.start())
+            waiting = _bookmark(given, text, [folder for folder in folders if folder], found.start())
     if waiting is not None:
         yield waiting
 
 
-def _bookmark(part: Part, given: str, title: str, folders: list[str], place: int) -> Item | Left:
+def _bookmark(given: str, title: str, folders: list[str], place: int) -> Item | Left:
     attributes = {name.lower(): html.unescape(one or other) for name, one, other in _ATTRIBUTE.findall(given)}
-    address = attributes.get("href", "")
-    if not address.lower().startswith(_WEB):
-        return Left("bookmarks that are no addresses of pages")
     added = attributes.get("add_date", "")
-    return Item(
-        content=f"{title}\n{address}" if title else address,
-        where=f"character {place + 1}",
-        kind=Kind.NOTE,
-        id="/".join([*folders, address]),
-        happened_at=int(added) if added.isdigit() and 0 < int(added[:20]) < 1 << 40 else None,
-        metadata={"url": address, "folder": " / ".join(folders), "tags": list(filter(None, _tags(attributes)))},
+    return _item(
+        Bookmark(
+            attributes.get("href", ""),
+            title,
+            tuple(folders),
+            f"character {place + 1}",
+            int(added[:20]) if added.isdigit() else None,
+            attributes.get("tags", ""),
+        )
     )
 
 
-def _tags(attributes: dict[str, str]) -> list[str]:
-    return [tag.strip() for tag in attributes.get("tags", "").split(",")]
+def _item(given: Bookmark) -> Item | Left:
+    address, folders = given.address, given.folders
+    if not address.lower().startswith(_WEB):
+        return Left("bookmarks that are no addresses of pages")
+    is_time = given.added is not None and 0 < given.added < 1 << 40
+    item = Item(
+        content=f"{given.title}\n{address}" if given.title else address,
+        where=given.where,
+        kind=Kind.NOTE,
+        id="/".join([*folders, address]),
+        happened_at=given.added if is_time else None,
+        metadata={
+            "url": address,
+            "folder": " / ".join(folders),
+            "tags": [tag.strip() for tag in given.tags.split(",") if tag.strip()],
+        },
+    )
+    return _described(item, given.description) if given.description else item
 
 
 def _described(item: Item, text: str) -> Item:

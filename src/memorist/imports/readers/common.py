@@ -26,7 +26,7 @@ OF_THE_AGENT = Left("tool calls, thoughts and other entries of the agent's own")
 OTHER_BRANCHES = "messages of branches that were not shown last"
 
 _P = ParamSpec("_P")
-_Found = TypeVar("_Found", bound=Item | Bad | Left)
+_Found = TypeVar("_Found")
 _TEXT_BLOCKS = ("voice_note", "knowledge")
 """What was dictated, and what a tool found."""
 _LONGEST_NOTE = 2_000

@@ -25,13 +25,18 @@ _PLACEHOLDER = f"{_W}sdtPr/{_W}showingPlcHdr"
 _GALLERY = f"{_W}sdtPr/{_W}docPartObj/{_W}docPartGallery"
 
 
+_BOX = f"{_W}txbxContent"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+"""What older programs show in the place of a drawing: a text box once more."""
+
+
 def recognise(part: Part) -> bool:
     """Whether a file is named as such a document, and begins as one."""
     return part.pure.suffix.lower() == ".docx" and part.head.startswith(b"PK\x03\x04")
 
 
 def read(part: Part, options: Options) -> Iterator[Item | Left]:
-    """Yield each section, its tables included, as its tracked changes leave it.
+    """Yield each section, its tables and text boxes included, as its tracked changes leave it.
 
     No comments, headers, footers and pictures, no table of contents, and no field that nobody filled in.
 
@@ -46,6 +51,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Left]:
         try:
             document = Document(stream)
             _unwrap(document.element.body)
+            _unbox(document.element.body)
             sections = [*_sections(document)]
         except Exception as error:  # the library raises whatever a damaged file leads it to
             raise FormatError(f"it is a damaged document: {type(error).__name__}: {error}") from error
@@ -84,6 +90,18 @@ def _unwrap(body: Any) -> None:
         element.getparent().remove(element)
 
 
+def _unbox(body: Any) -> None:
+    """Put what stands in a text box behind the paragraph that the box is anchored to."""
+    for element in [*body.iter(_FALLBACK)]:
+        if any(True for _ in element.getparent().iter(_BOX)) and len(element.getparent()) > 1:
+            element.getparent().remove(element)
+    for box in [*body.iter(_BOX)]:
+        before = next(box.iterancestors(f"{_W}p"))
+        for child in [*box]:
+            before.addnext(child)
+            before = child
+
+
 def _is_no_text(field: Any) -> bool:
     gallery = field.find(_GALLERY)
     is_contents = gallery is not None and gallery.get(f"{_W}val") == "Table of Contents"
@@ -106,13 +124,19 @@ def _sections(document: Any) -> Iterator[tuple[list[str], str]]:
             above = [*((depth, name) for depth, name in above if depth < int(level)), (int(level), block.text.strip())]
             lines = []
             continue
-        lines.append("\n".join(map(_row, block.rows)))
+        lines.append(_text(block))
     yield [name for _, name in above], "\n\n".join(filter(None, lines))
 
 
+def _text(block: Any) -> str:
+    """Return the text of a paragraph, or of a table and those in it."""
+    return "\n".join(map(_row, block.rows)) if hasattr(block, "rows") else str(block.text)
+
+
 def _row(row: Any) -> str:
-    cells = {cell._tc: cell.text.strip() for cell in row.cells}  # a merged one comes once for each of its columns
-    return " | ".join(cells.values())
+    cells = {cell._tc: cell for cell in row.cells}  # a merged one comes once for each of its columns
+    texts = (filter(None, map(_text, cell.iter_inner_content())) for cell in cells.values())
+    return " | ".join("\n".join(each).strip() for each in texts)
 
 
 def _made(document: Any) -> datetime | None:
