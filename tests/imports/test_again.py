@@ -121,6 +121,11 @@ async def test_a_folder_in_an_archive_is_the_folder(memory: Memory, write: Write
     assert (await load(memory, pack("work.zip", {"a/notes.md": "Of work"}))).added == 1
 
 
+async def test_a_programs_own_fields_are_no_places(memory: Memory, write: Write) -> None:
+    await memory.remember("Kept by a program", payload={"file": "notes.md"}, metadata={"file": ["notes.md"]})
+    assert (await load(memory, write("a/notes.md", "What is in a"))).added == 1
+
+
 async def test_a_name_alone_is_no_file_of_a_folder(memory: Memory, write: Write) -> None:
     await load(memory, upload("readme.md", b"What the first is about"))
     folder = write("project/readme.md", "What the second is about").parent

@@ -127,7 +127,8 @@ class Placer:
         known = _Known()
         names = {"$in": [*places]} if len(places) <= _MOST_NAMES else {"$exists": True}
         async for record in self._memory.iterate(payload={_FILE: names}, kind=(Kind.NOTE, Kind.MESSAGE)):
-            known.add(str(record.payload[PLACE]), str(record.payload[_IN_FILE]), record)
+            if PLACE in record.payload:  # a program's own field may have the name of the other
+                known.add(str(record.payload[PLACE]), str(record.payload.get(_IN_FILE)), record)
         async for record in self._memory.iterate(where={_FILE: {"$exists": True}}, kind=Kind.NOTE):
             name, own = str(record.metadata[_FILE]), str(record.payload.get("id"))
             if PLACE not in record.payload and _name(name) in places and own.startswith(name):
