@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,20 +38,23 @@ PATIENCE = 60
 """Seconds: the client's own ten are few on a machine with more to do."""
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server in a thread of its own, whose memory holds something to find."""
 
     @asynccontextmanager
-    async def serving(path: Path) -> AsyncIterator[str]:
-        async with Memory.open(path, embedder=HashEmbedder()) as memory:
+    async def serving(store: str) -> AsyncIterator[str]:
+        async with Memory.open(store, embedder=HashEmbedder()) as memory:
             await memory.remember(["Tea with milk", "Coffee, black"], metadata={"hot": True})
             await memory.topics.set("language", "Elixir")
             async with running(create_app(memory, open=True)) as url:
                 yield url
 
-    path = tmp_path_factory.mktemp("openapi") / "memory.db"
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(serving(path)) as url:
+    if request.param == "sqlite":
+        store = str(tmp_path_factory.mktemp("openapi") / "memory.db")
+    else:
+        store = request.getfixturevalue("server").new_url()
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(serving(store)) as url:
         yield url
 
 
