@@ -91,7 +91,7 @@ def test_the_text_of_a_class_is_written_for_blocking_calls() -> None:
         assert twin.__doc__ and "await " not in twin.__doc__ and "async with" not in twin.__doc__
 
 
-def test_the_stub_is_up_to_date() -> None:
+def test_the_stubs_are_up_to_date() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "make_sync_stub.py", "--check"], capture_output=True, text=True, env=here()
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from signatures import arguments_of
+from stubs import class_node
 
 from memorist.cli.app import app
 
@@ -123,7 +124,9 @@ def _entry(value: object) -> Iterator[str]:
     if inspect.isfunction(value):
         yield from (f"### {value.__name__}", _code(_signature(_node(value))), _text(value))
     elif inspect.isclass(value):
-        yield from (f"### {value.__name__}", _code(_class(_node(value))), _text(value))
+        node, _, _ = class_node(value)
+        text = ast.get_docstring(node) or inspect.cleandoc(value.__doc__ or "")
+        yield from (f"### {value.__name__}", _code(_class(node)), _markdown(text))
         for name, member in _members(value).items():
             function = inspect.unwrap(getattr(member, "__func__", member))
             if isinstance(member, property) and not name.startswith("_"):
@@ -136,12 +139,20 @@ def _members(value: type) -> dict[str, object]:
     """Return what a class and its bases of this package define."""
     bases = [each for each in value.__mro__ if each.__module__.partition(".")[0] == "memorist" and each is not value]
     own = vars(value)
-    inherited = [each for each in bases if each.__name__ in ("Verbs", "View", "SearchedView")]
+    inherited = [
+        each for each in bases if each.__name__ in ("Verbs", "MemoryVerbs", "AdminVerbs", "View", "SearchedView")
+    ]
     return {**own, **{name: each for base in inherited for name, each in vars(base).items() if name not in own}}
 
 
-def _node(value: object) -> ast.stmt:
-    source: str = textwrap.dedent(inspect.getsource(value))  # type: ignore[arg-type]
+def _node(value: Any) -> ast.stmt:
+    """Return a function as its source or its module's stub has it."""
+    module = inspect.getmodule(value)
+    if hasattr(value, "__signature__"):  # a verb, whose owner stands before its name
+        owner, _, name = value.__qualname__.rpartition(".")
+        node, _, _ = class_node(getattr(module, owner))
+        return next(each for each in node.body if isinstance(each, Function) and each.name == name)
+    source = textwrap.dedent(inspect.getsource(value))
     return ast.parse(source).body[0]
 
 
@@ -190,8 +201,12 @@ def _code(text: str) -> str:
 
 
 def _text(value: object) -> str:
+    """Return the docstring of a value as Markdown."""
+    return _markdown(inspect.cleandoc(getattr(value, "__doc__", None) or ""))
+
+
+def _markdown(text: str) -> str:
     """Return a docstring as Markdown: its sections as lists, a drawing as it is."""
-    text = inspect.cleandoc(getattr(value, "__doc__", None) or "")
     if "├──" in text:
         first, _, drawing = text.partition("\n\n")
         return f"{first}\n\n```text\n{drawing}\n```"

@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import tzinfo
 from memorist.audit.log import AuditEntry
 from memorist.config import Settings
-from memorist.context import CountTokens
 from memorist.embedders import EmbedderSpec
 from memorist.engine.traced import Telemetry, Watch
 from memorist.indexes import Index
-from memorist.kinds.common import RecordFields, SearchOptions
+from memorist.kinds.common import RecordFields
 from memorist.kinds.message import Message
+from memorist.kinds.options import SearchOptions
 from memorist.kinds.tools import ToolStatistics
 from memorist.operations.answers import Context, Derived, Exposed, Proposal, Provenance, Receipt, ReplacementPage, TracePage
 from memorist.operations.arguments import Unset
 from memorist.operations.lines import Lines, LoadReport
+from memorist.operations.options import Narrowing
+from memorist.operations.request import Id
 from memorist.operations.requests import Id, IfExists, Mode, Narrowing, Request
 from memorist.records.origins import AuthorLike, Door, TrustRules
 from memorist.records.record import Change, Draft, Fields, Hit, Kind, Order, Page, Record, Sources
@@ -43,6 +45,38 @@ class Admin(Twin):
     """
 
     def __init__(self, memory: Memory | asynchronous.Memory) -> None: ...
+
+    def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
+        """Copy the whole store, consistently and while in use, and open the copy to verify it.
+
+        Args:
+            target: a new file, or a folder: the copy is then named after the time in UTC, as in
+                ``memorist-20260131T020000Z.db``.
+            keep: with a folder: how many copies with such names to keep in it, the new one included. Older ones are
+                removed after the new one is verified. By default all are kept.
+
+        Returns:
+            The path of the copy.
+
+        Raises:
+            InvalidInputError: the target exists, or `keep` is below 1 or given without a folder.
+            ScopeError: behind a user's wall: a backup holds everyone's records.
+            StoreUnavailableError: the copy cannot be written, or an older one cannot be removed.
+        """
+
+    def audit_entries(self) -> Iterator[AuditEntry]:
+        """Yield the entries of `audit`, all of them."""
+
+    def verify_audit(self, *checkpoints: Mapping[str, Any]) -> list[str]:
+        """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
+
+        Args:
+            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.audit.signing.check`.
+
+        Raises:
+            ScopeError: behind a user's wall.
+            InvalidInputError: the store keeps no log.
+        """
 
     def users(self, *, waiting: bool = False) -> dict[str | None, int]:
         """Return how many current memories each user of the tenant has; None stands for the shared ones.
@@ -123,24 +157,6 @@ class Admin(Twin):
             ConflictError: it is being kept.
         """
 
-    def backup(self, target: str | PathLike[str], *, keep: int | None = None) -> Path:
-        """Copy the whole store, consistently and while in use, and open the copy to verify it.
-
-        Args:
-            target: a new file, or a folder: the copy is then named after the time in UTC, as in
-                ``memorist-20260131T020000Z.db``.
-            keep: with a folder: how many copies with such names to keep in it, the new one included. Older ones are
-                removed after the new one is verified. By default all are kept.
-
-        Returns:
-            The path of the copy.
-
-        Raises:
-            InvalidInputError: the target exists, or `keep` is below 1 or given without a folder.
-            ScopeError: behind a user's wall: a backup holds everyone's records.
-            StoreUnavailableError: the copy cannot be written, or an older one cannot be removed.
-        """
-
     def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:
         """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
 
@@ -154,9 +170,6 @@ class Admin(Twin):
             InvalidInputError: the store keeps no log.
         """
 
-    def audit_entries(self) -> Iterator[AuditEntry]:
-        """Yield the entries of `audit`, all of them."""
-
     def checkpoint(self) -> dict[str, Any]:
         """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
 
@@ -167,17 +180,6 @@ class Admin(Twin):
             ScopeError: behind a user's wall.
             InvalidInputError: the store keeps no log.
             SignatureError: the key cannot be read or made.
-        """
-
-    def verify_audit(self, *checkpoints: Mapping[str, Any]) -> list[str]:
-        """Read the whole audit log and return what is wrong with it, in sentences; [] where its chain is unbroken.
-
-        Args:
-            *checkpoints: what `checkpoint` returned earlier. Their signatures are for `memorist.audit.signing.check`.
-
-        Raises:
-            ScopeError: behind a user's wall.
-            InvalidInputError: the store keeps no log.
         """
 
     def retain(self, rules: Iterable[RuleLike]) -> list[Rule]:
@@ -853,6 +855,46 @@ class Memory(Twin):
         **fields: Unpack[Fields],
     ) -> list[Record]: ...
 
+    def iterate(
+        self,
+        *,
+        as_of: TimeLike | None = None,
+        superseded: bool = False,
+        order: Order = 'oldest',
+        shared: bool = False,
+        everyone: bool = False,
+        page: int = ...,
+        **narrowing: Unpack[Narrowing],
+    ) -> Iterator[Record]:
+        """Yield every record that passes the filter, in order, read page by page.
+
+        Args:
+            as_of: the records that were current at this time.
+            superseded: also those whose place another took.
+            order: as in `browse`.
+            shared: also the tenant's shared records.
+            everyone: all users of the tenant; only where the scope has no user.
+            page: how many are read at a time.
+            **narrowing: which records; see `Narrowing`.
+        """
+
+    def export(self, *, everyone: bool = False) -> Iterator[str]:
+        """Yield every record of the scope, superseded ones too, as lines of JSON; the first names the format.
+
+        `load` of the lines gives the same records. `everyone` exports all users of the tenant.
+        """
+
+    def load(self, lines: Lines) -> LoadReport:
+        """Store what `export` wrote, each record under its own user; records already there are left alone.
+
+        Returns:
+            How many were added and were there before, and the lines that could not be read, by number.
+
+        Raises:
+            FormatError: the first line is not that of an export, or of a newer version.
+            ScopeError: a record of another user than this scope's.
+        """
+
     def revise(
         self,
         id: Id,
@@ -1005,7 +1047,7 @@ class Memory(Twin):
         query: str,
         *,
         tokens: int = 600,
-        count_tokens: CountTokens | None = None,
+        count_tokens: Callable[[str], int] | None = None,
         min_confidence: float | None = None,
         standing: bool = True,
         topics: Iterable[str] = ...,
@@ -1076,11 +1118,11 @@ class Memory(Twin):
         *,
         as_of: TimeLike | None = None,
         superseded: bool = False,
+        shared: bool = False,
+        everyone: bool = False,
         order: Order = 'newest',
         limit: int = 50,
         cursor: str | None = None,
-        shared: bool = False,
-        everyone: bool = False,
         **narrowing: Unpack[Narrowing],
     ) -> Page:
         """Return one page of the records that pass the filter; `iterate` goes on from page to page.
@@ -1099,29 +1141,6 @@ class Memory(Twin):
         Raises:
             InvalidInputError: an argument is wrong, or the cursor is of another order.
             ScopeError: `everyone` behind a user's wall.
-        """
-
-    def iterate(
-        self,
-        *,
-        as_of: TimeLike | None = None,
-        superseded: bool = False,
-        order: Order = 'oldest',
-        shared: bool = False,
-        everyone: bool = False,
-        page: int = ...,
-        **narrowing: Unpack[Narrowing],
-    ) -> Iterator[Record]:
-        """Yield every record that passes the filter, in order, read page by page.
-
-        Args:
-            as_of: the records that were current at this time.
-            superseded: also those whose place another took.
-            order: as in `browse`.
-            shared: also the tenant's shared records.
-            everyone: all users of the tenant; only where the scope has no user.
-            page: how many are read at a time.
-            **narrowing: which records; see `Narrowing`.
         """
 
     def count(
@@ -1188,23 +1207,6 @@ class Memory(Twin):
 
         Raises:
             InvalidInputError: neither ids nor a filter is given.
-        """
-
-    def export(self, *, everyone: bool = False) -> Iterator[str]:
-        """Yield every record of the scope, superseded ones too, as lines of JSON; the first names the format.
-
-        `load` of the lines gives the same records. `everyone` exports all users of the tenant.
-        """
-
-    def load(self, lines: Lines) -> LoadReport:
-        """Store what `export` wrote, each record under its own user; records already there are left alone.
-
-        Returns:
-            How many were added and were there before, and the lines that could not be read, by number.
-
-        Raises:
-            FormatError: the first line is not that of an export, or of a newer version.
-            ScopeError: a record of another user than this scope's.
         """
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
-from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import as_declared, check_value, schema_of, types_of
 from memorist.errors import InvalidInputError, WaitingError
 from memorist.operations.arguments import unknown_arguments
-from memorist.system.docstrings import docstring_of
+from memorist.system.docstrings import docstring_of, read_docstring
 
 ToolFunction: TypeAlias = Callable[..., Any] | Callable[..., Awaitable[Any]]
 

@@ -16,7 +16,7 @@ from memorist.engine.cleaning import cleaned
 from memorist.errors import EmbedderError, InvalidInputError, MemoristError
 from memorist.operations import cursors
 from memorist.operations.calls import Call
-from memorist.operations.requests import Narrowed
+from memorist.operations.request import Narrowed
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
 from memorist.recall.keeping import KEPT_FROM, keep
 from memorist.recall.marks import speaker_of

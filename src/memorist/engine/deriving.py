@@ -11,6 +11,7 @@ from memorist.engine.core import Core
 from memorist.operations import requests
 from memorist.operations.answers import Derived, Provenance, Source
 from memorist.operations.calls import Call
+from memorist.operations.request import Named
 from memorist.records.filters import Filter
 from memorist.records.record import Action, Record
 from memorist.stores.base import Remove, Write
@@ -60,7 +61,7 @@ async def forgetting(core: Core, call: Call, request: requests.Forget) -> tuple[
     return writes, going
 
 
-async def _named(core: Core, call: Call, request: requests.Named[Any]) -> list[str]:
+async def _named(core: Core, call: Call, request: Named[Any]) -> list[str]:
     pages = core.pages(call.scope.reach(), core.filter(request, call))
     return [record.id async for page in pages for record in page]
 

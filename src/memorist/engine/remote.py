@@ -21,7 +21,7 @@ from memorist.operations import lines, requests
 from memorist.operations.answers import Receipt
 from memorist.operations.calls import Call
 from memorist.operations.lines import BadLine, LoadReport
-from memorist.operations.requests import Named, Narrowed, Request
+from memorist.operations.request import Named, Narrowed, Request
 from memorist.operations.table import OPERATIONS
 from memorist.records.origins import TrustRules
 from memorist.records.record import Kind, Record

@@ -1,13 +1,13 @@
 """What the views share: checks, and the verbs restricted to one kind."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack, get_type_hints
+from typing import Any, ClassVar, Unpack
 
 from memorist.errors import InvalidInputError
+from memorist.kinds.options import SearchOptions
 from memorist.operations.arguments import text, unknown_arguments
-from memorist.operations.requests import Bounds, IfExists, Mode
+from memorist.operations.requests import IfExists
 from memorist.records.record import CommonFields, Hit, Kind, Record
-from memorist.records.times import TimeLike
 from memorist.verbs import Verbs
 
 _PAGE = 500
@@ -17,19 +17,6 @@ class RecordFields(CommonFields, total=False):
     """What any record can have, and what to do where its id is taken; see `Memory.remember`."""
 
     if_exists: IfExists
-
-
-class SearchOptions(Bounds, total=False):
-    """The options of any search; see `Memory.recall`."""
-
-    as_of: TimeLike | None
-    now: TimeLike | None
-    shared: bool
-    min_score: float
-    min_similarity: float
-    mode: Mode
-    explain: bool
-    vector: Any
 
 
 def check_text(name: str, value: object) -> str:
@@ -95,7 +82,7 @@ class View:
         self, query: str, limit: int, options: SearchOptions, payload: Mapping[str, Any] | None = None
     ) -> list[Hit]:
         """Recall records of this kind, with the options that the caller gave the view."""
-        unknown_arguments("search", options, get_type_hints(SearchOptions))
+        unknown_arguments("search", options, SearchOptions.__annotations__)
         return await self._memory.recall(query, limit=limit, kind=self._kind, payload=payload, **options)
 
 

@@ -2,7 +2,8 @@
 
 from typing import Unpack
 
-from memorist.kinds.common import RecordFields, SearchOptions, View, check_text
+from memorist.kinds.common import RecordFields, View, check_text
+from memorist.kinds.options import SearchOptions
 from memorist.operations.arguments import number
 from memorist.records.record import Hit, Kind, Record
 

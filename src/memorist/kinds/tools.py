@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from memorist.errors import InvalidInputError, shown
-from memorist.kinds.common import RecordFields, SearchOptions, View, check_text
+from memorist.kinds.common import RecordFields, View, check_text
+from memorist.kinds.options import SearchOptions
 from memorist.operations.arguments import number, whole
 from memorist.records.record import Hit, Kind, Record
 from memorist.verbs import Verbs

@@ -1,7 +1,9 @@
 """Requests: one frozen, checked type for each verb. Every door makes them, every engine answers them.
 
-All rules about arguments are here and in `arguments`. A request made from a Python call, a JSON body,
-a tool call or a command line passes the same constructor, so that no door is laxer than another:
+A verb is declared here and nowhere else: its arguments with their types, defaults and limits are the fields, its texts
+the docstring. `Memory`, its blocking twin, `Admin`, the views, MCP's tools and REST's description are made from it. All
+rules about arguments are here and in `arguments`. A request made from a Python call, a JSON body, a tool call or a
+command line passes the same constructor, so that no door is laxer than another:
 
 ```python
 Recall(query="where does she like to stay?", limit=5, since="2024-01-01")
@@ -10,22 +12,10 @@ Recall.of({"query": "where does she like to stay?", "k": 5})  # InvalidInputErro
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import field
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Generic,
-    Literal,
-    Self,
-    TypeAlias,
-    TypedDict,
-    TypeVar,
-    dataclass_transform,
-    get_args,
-)
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from memorist.audit.log import AuditEntry
 from memorist.errors import InvalidInputError, ScopeError, path_taken, shown
@@ -33,268 +23,61 @@ from memorist.operations import answers as results
 from memorist.operations import arguments as read
 from memorist.operations.arguments import UNSET, Unset
 from memorist.operations.lines import LoadReport
-from memorist.records.codec import plain
-from memorist.records.filters import Filter, compares, make_filter, parse_condition
-from memorist.records.kind import MEMORIES
-from memorist.records.origins import AuthorLike, Trust, TrustRules
+from memorist.operations.options import Bounds, Narrowing
+from memorist.operations.request import Id, Kinds, Listed, Named, Narrowed, Request, Takes, Timed, Where, declared
+from memorist.records.filters import Filter, make_filter
+from memorist.records.origins import AuthorLike
 from memorist.records.record import Change, Draft, Hit, Kind, Order, Page, Record
-from memorist.records.retention import RetentionReport, Rule, parse_rules
+from memorist.records.retention import RetentionReport, Rule, RuleLike, parse_rules
 from memorist.records.scope import Scope
 from memorist.records.times import TimeLike
-from memorist.system.hints import fields_of, once, read_hint
 
-T = TypeVar("T")
+__all__ = [
+    "Audit",
+    "Backup",
+    "Bounds",
+    "Browse",
+    "Changes",
+    "Check",
+    "Checkpoint",
+    "Context",
+    "Count",
+    "Derived",
+    "Drop",
+    "Find",
+    "Forget",
+    "Get",
+    "History",
+    "Id",
+    "IfExists",
+    "Inbox",
+    "Keep",
+    "Kinds",
+    "Lookup",
+    "Mode",
+    "Narrowing",
+    "Purge",
+    "Rate",
+    "Recall",
+    "Recent",
+    "Reindex",
+    "Remember",
+    "Request",
+    "Restore",
+    "Retain",
+    "Retention",
+    "Revise",
+    "Secrets",
+    "Sweep",
+    "Traces",
+    "Users",
+    "Vectors",
+    "Where",
+    "Why",
+]
+
 IfExists: TypeAlias = Literal["error", "replace", "ignore"]
 Mode: TypeAlias = Literal["hybrid", "dense", "lexical"]
-Kinds: TypeAlias = Kind | str | Iterable[Kind | str]
-Where: TypeAlias = Mapping[str, Any]
-Id: TypeAlias = str | Record | Hit
-"""A record's id, or the record itself."""
-
-
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
-def _request(kind: type[T]) -> type[T]:
-    """Make a frozen dataclass of a type of request.
-
-    All share the methods of `Request`: to generate and compile them for each type takes longer than to import it.
-    """
-    return dataclass(init=False, repr=False, eq=False, match_args=False, kw_only=True)(kind)
-
-
-@_request
-class Request(Generic[T]):
-    """A verb with its arguments. `T` is what an engine answers; the verb is the name of the type in lower case.
-
-    Raises:
-        InvalidInputError: an argument is wrong.
-    """
-
-    verb: ClassVar[str]
-    writes: ClassVar[bool] = False
-    __dataclass_fields__: ClassVar[dict[str, "Field[Any]"]]
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if not cls.__dict__["__parameters__"]:  # a base of several verbs has the parameter T still
-            cls.verb = cls.__name__.lower()
-
-    def __init__(self, **given: Any) -> None:
-        defaults = _defaults(type(self))
-        values = defaults | given
-        if len(values) > len(defaults):
-            raise TypeError(f"{type(self).__name__} has no argument {min(given.keys() - defaults.keys())!r}")
-        for name in _needed(type(self)):
-            if name not in given:
-                raise TypeError(f"{type(self).__name__} needs {name!r}")
-        self.__dict__.update(values)
-        self.__post_init__()
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise FrozenInstanceError(f"cannot delete field {name!r}")
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._compared() == self._compared()
-
-    def __hash__(self) -> int:
-        return hash((type(self), *map(_hash, self._compared())))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
-
-    def _compared(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, each.name) for each in fields(self) if each.compare)
-
-    def __post_init__(self) -> None:
-        for name, reader, may_be_none in readers(type(self)):
-            value = getattr(self, name)
-            if value is read.UNSET:
-                continue
-            if value is not None or not may_be_none:
-                object.__setattr__(self, name, reader(name, value))
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
-        """Return the request that named arguments make.
-
-        Raises:
-            UnknownArgumentError: there is no such argument; the text names the nearest right one.
-            InvalidInputError: an argument is wrong or lacking.
-        """
-        read.unknown_arguments(cls.verb, given, _defaults(cls))
-        for name in _needed(cls):
-            if name not in given:
-                raise InvalidInputError(f"{cls.verb} needs {name}")
-        return cls(**given)
-
-    @classmethod
-    def arguments(cls) -> tuple[str, ...]:
-        """Return the names of all arguments."""
-        return tuple(_defaults(cls))
-
-    def given(self) -> dict[str, Any]:
-        """Return the arguments that differ from their defaults, as JSON has them."""
-        defaults = _defaults(type(self)).items()
-        return {name: plain(value) for name, default in defaults if (value := getattr(self, name)) is not default}
-
-
-def _hash(value: Any) -> int:
-    """Return the same number for equal arguments; of a mapping, which Python does not hash, that of its names."""
-    try:
-        return hash(value)
-    except TypeError:
-        return hash(frozenset(value)) if isinstance(value, Mapping) else 0
-
-
-@once
-def _defaults(kind: Any) -> dict[str, Any]:
-    """Return the default of each argument of a type of request: MISSING where it must be given."""
-    return {each.name: each.default for each in fields(kind)}
-
-
-@once
-def _needed(kind: Any) -> tuple[str, ...]:
-    """Return the arguments of a type of request that must be given."""
-    return tuple(name for name, default in _defaults(kind).items() if default is MISSING)
-
-
-@once
-def readers(kind: Any) -> tuple[tuple[str, read.Reader, bool], ...]:
-    """Return the reader of each annotated field of a type of request, and whether None leaves the field out."""
-    hints = {name: read_hint(hint) for name, hint in fields_of(kind).items()}
-    defaults = _defaults(kind)
-    return tuple((name, hint.notes[0], defaults[name] is None) for name, hint in hints.items() if hint.notes)
-
-
-@once
-def answer_of(kind: Any) -> Any:
-    """Return the type of the answer to a type of request, as its base names it: `list[Hit]` of ``Recall``."""
-    [answer] = get_args(kind.__orig_bases__[0])
-    return answer
-
-
-class Bounds(TypedDict, total=False):
-    """The arguments that narrow records of any kind. Every part given must hold.
-
-    Args:
-        where: a condition on the metadata; see `memorist.records.filters.parse_where`.
-        since: only what happened (or was stored) at this time or later.
-        until: only what happened earlier than this.
-        agent: only with this label.
-        session: only with this label.
-        verified: only verified ones (True), or only the others (False).
-        min_trust: only records trusted at least so far, by the operator's rules: "low", "medium" or "high".
-    """
-
-    where: Where | None
-    since: TimeLike | None
-    until: TimeLike | None
-    agent: str | None
-    session: str | None
-    verified: bool | None
-    min_trust: Trust | None
-
-
-class Narrowing(Bounds, total=False):
-    """The arguments that narrow which records a verb is about: those of `Bounds`, and these.
-
-    Args:
-        kind: only these kinds: one, or several. Where none is named, what is listed and counted has no "state".
-        payload: a condition on the kind's own fields.
-        key: only the record with exactly this key.
-        key_prefix: only records whose key begins so.
-        from_source: only records of this source, or of one that begins with it and a colon: "import" is every import's.
-    """
-
-    kind: Kinds | None
-    payload: Where | None
-    key: str | None
-    key_prefix: str | None
-    from_source: str | None
-
-
-@_request
-class Narrowed(Request[T]):
-    """A request about records that pass a filter; see `Narrowing` for the arguments."""
-
-    kind: Annotated[Kinds | None, read.kinds] = None
-    where: Annotated[Where | None, read.condition] = None
-    payload: Annotated[Where | None, read.condition] = None
-    since: Annotated[TimeLike | None, read.bound] = None
-    until: Annotated[TimeLike | None, read.bound] = None
-    agent: Annotated[str | None, read.label] = None
-    session: Annotated[str | None, read.label] = None
-    verified: Annotated[bool | None, read.flag] = None
-    min_trust: Annotated[Trust | None, read.one_of(*get_args(Trust))] = None
-    key: Annotated[str | None, read.handle] = None
-    key_prefix: Annotated[str | None, read.handle] = None
-    from_source: Annotated[str | None, read.handle] = None
-
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether any of the narrowing arguments says something; a condition without a comparison does not."""
-        given = {name: value for name in Narrowing.__annotations__ if (value := getattr(self, name)) not in (None, "")}
-        conditions = [given.pop(name) for name in ("where", "payload") if name in given]
-        return bool(given) or any(compares(parse_condition(each)) for each in conditions)
-
-    def scope(self, scope: Scope) -> Scope:
-        """Return `scope` with the labels of this request."""
-        return scope.narrowed(agent=self.agent, session=self.session)
-
-    def filter(self, scope: Scope, now: datetime, trust: TrustRules, zone: tzinfo = UTC) -> Filter:
-        """Return which records this request is about, asked in `scope` at this time, by an operator's rules.
-
-        Times that name no zone are those of `zone`.
-        """
-        narrowed = self.scope(scope)
-        parts = {name: getattr(self, name) for name in Narrowing.__annotations__} | self._more()
-        parts["source"] = parts.pop("from_source")
-        if (least := parts.pop("min_trust")) is not None:
-            parts["without"] = trust.below(least, scope.user)
-        return make_filter(**{**parts, "agent": narrowed.agent, "session": narrowed.session}, now=now, zone=zone)
-
-    def _more(self) -> dict[str, Any]:
-        return {}
-
-
-@_request
-class _Listed(Narrowed[T]):
-    """A request that lists or counts records; without a `kind`, those of every kind but "state"."""
-
-    def _more(self) -> dict[str, Any]:
-        return {"kind": MEMORIES if self.kind is None else self.kind}
-
-
-@_request
-class _Timed(_Listed[T]):
-    """A request that may be about what was known at another time."""
-
-    as_of: Annotated[TimeLike | None, read.bound] = None
-    superseded: Annotated[bool, read.flag] = False
-    shared: Annotated[bool, read.flag] = False
-    everyone: Annotated[bool, read.flag] = False
-
-    def _more(self) -> dict[str, Any]:
-        return {**super()._more(), "as_of": self.as_of, "superseded": self.superseded}
-
-
-@_request
-class Named(Narrowed[T]):
-    """A request about the records with these ids, superseded ones too, or about those that pass a filter."""
-
-    _else: ClassVar[str] = ""
-    """What to do instead of naming neither."""
-    ids: Annotated[tuple[str, ...], read.handles] = ()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.ids and not self.is_narrowed:
-            raise InvalidInputError(f"name ids or a filter{self._else}")
-
-    def _more(self) -> dict[str, Any]:
-        return {"ids": self.ids or None, "superseded": True}
 
 
 # --- writing -------------------------------------------------------------------------------------------
@@ -305,7 +88,7 @@ MOST_WAITED_FOR = 32
 brought along has thousands."""
 
 
-@_request
+@declared
 class Remember(Request[list[Record]]):
     """Store records, all or none; see `Memory.remember`."""
 
@@ -319,9 +102,32 @@ class Remember(Request[list[Record]]):
     proposed: Annotated[bool, read.flag] = False
 
 
-@_request
+@declared
 class Revise(Request[Record]):
-    """Change the fields given; see `Memory.revise`."""
+    """Change the fields given; the record as it was stays in its history.
+
+    A field that is left out stays as it is; None clears it, where a record can be without it. `metadata` and
+    `payload` replace the old ones whole. Concurrent revisions all take effect.
+
+    Args:
+        id: the record's id, or the record.
+        content: the text to keep.
+        cue: the text that recall matches instead of the content.
+        metadata: the caller's own fields, JSON.
+        payload: the kind's own fields, JSON.
+        verified: whether someone has checked it.
+        happened_at: when it happened.
+        expires_at: when it stops being remembered: a point in time, or seconds from now.
+        source: who or what says so, kept in the history.
+        author: who has a hand in the new text, by name. The old authors stay, so no record gains trust by it.
+        proposed: as in `remember`.
+
+    Raises:
+        NotFoundError: there is no such record in this scope.
+        InvalidInputError: a field is wrong, or none is given.
+        ScopeError: the author may not be named through this door.
+        WaitingError: as in `remember`.
+    """
 
     writes = True
     id: Annotated[Id, read.handle]
@@ -351,9 +157,16 @@ class Revise(Request[Record]):
         }
 
 
-@_request
+@declared
 class Rate(Request[Record]):
-    """Give a record feedback, or take it back; see `Memory.rate`."""
+    """Give a record feedback from -1 (bad) to 1 (good), or take it back (None).
+
+    Among records of like similarity the well-rated rank first; similarity itself never changes.
+
+    Raises:
+        NotFoundError: there is no such record in this scope.
+        InvalidInputError: the rating is out of range.
+    """
 
     writes = True
     id: Annotated[Id, read.handle]
@@ -361,9 +174,28 @@ class Rate(Request[Record]):
     source: Annotated[str | None, read.handle] = None
 
 
-@_request
+@declared
 class Forget(Named[int]):
-    """Delete records; see `Memory.forget`."""
+    """Delete the records named, or all that pass the filter, superseded ones included.
+
+    Their texts leave the history too; that they were forgotten, when and by whom, stays. What waits in the inbox to
+    be remembered is deleted where it passes.
+
+    Args:
+        *ids: ids of records, or the records. Unknown ids are ignored.
+        source: who or what says so, kept in the history.
+        derived: also forget what was drawn from these records alone. What rests on other records, too, stays, and
+            its `origin.lost` counts what it lost. `Memory.derived` says before what this would touch.
+        proposed: as in `remember`.
+        **narrowing: which records; see `Narrowing`.
+
+    Returns:
+        How many records are gone.
+
+    Raises:
+        WaitingError: as in `remember`.
+        InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
+    """
 
     writes = True
     _else = "; to delete everything of a scope there is purge"
@@ -372,9 +204,25 @@ class Forget(Named[int]):
     proposed: Annotated[bool, read.flag] = False
 
 
-@_request
+@declared
 class Purge(Request[results.Receipt]):
-    """Delete everything of a user; see `Memory.purge`."""
+    """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
+
+    Args:
+        user: whose; by default the scope's own user.
+        shared: delete the tenant's shared records instead, which belong to no user.
+        dry_run: delete nothing, and return what would be deleted and searched, and which copies hold it now.
+
+    Returns:
+        A receipt: how many records are gone, where the user's texts were searched for afterwards, and which copies
+        may still hold them; signed with the installation's key if the extra ``signed`` is installed.
+
+    Raises:
+        InvalidInputError: neither a user nor `shared` is given, or both are.
+        ScopeError: another user than the scope's, or the scope has a label.
+        StoreBusyError: the records are gone, but another process kept old pages in use; call again.
+        SignatureError: the installation's key cannot be read or made; nothing is gone.
+    """
 
     user: Annotated[str | None, read.label] = None
     shared: Annotated[bool, read.flag] = False
@@ -402,20 +250,49 @@ class Purge(Request[results.Receipt]):
         return narrowed
 
 
-@_request
+@declared
 class Restore(Request[LoadReport]):
-    """Store whole records as they are, unless their id is there; see `Memory.restore`."""
+    """Store whole records as they are, each under its own user; records whose id is there are left alone.
+
+    Returns:
+        How many were added and were there before, and those that could not be stored, numbered from 1.
+
+    Raises:
+        ScopeError: a record of another user than this scope's.
+    """
 
     writes = True
-    records: Annotated[tuple[Record, ...], read.records]
+    records: Annotated[tuple[Record, ...], read.records, Takes(Iterable[Record])]
 
 
 # --- reading -------------------------------------------------------------------------------------------
 
 
-@_request
+@declared
 class Recall(Narrowed[list[Hit]]):
-    """Find the records that matter to a query; see `Memory.recall`."""
+    """Find the records that matter to a query, by meaning and by words.
+
+    Args:
+        query: a question or any text. A blank one finds nothing.
+        limit: how many hits at most; 0 gives none.
+        as_of: answer as of this time, with what was known and not yet superseded then.
+        now: the time the question is asked at, for "last week" and the like; by default the present.
+        shared: also look into the tenant's shared records.
+        min_score: only hits with at least this score.
+        min_similarity: only hits with at least this similarity.
+        mode: "hybrid", "dense" (by vectors alone, in the order of similarity) or "lexical" (by words).
+        explain: fill in each hit's `signals`.
+        vector: the query's embedding, where the caller has it.
+        **narrowing: which records; see `Narrowing`. Without `kind` all but topics and guidelines, which
+            have exact keys.
+
+    Returns:
+        Hits, best first.
+
+    Raises:
+        InvalidInputError: an argument is wrong.
+        EmbedderError: the query could not be embedded.
+    """
 
     query: Annotated[str, read.text]
     limit: Annotated[int, read.limit] = 5
@@ -432,72 +309,143 @@ class Recall(Narrowed[list[Hit]]):
         return {"as_of": self.as_of}
 
 
-@_request
+@declared
 class Context(Narrowed[results.Context]):
-    """Return what to put into an agent's prompt; see `Memory.context`."""
+    """Return what to put into an agent's prompt for a question, within a budget of tokens.
+
+    Args:
+        query: a question or any text. For a blank one, only what always holds is told.
+        tokens: the most the text may take, at least 32.
+        count_tokens: counts the tokens of a text; by default four characters are one, rounded up.
+        min_confidence: below it, only what always holds is told; 0 tells whatever is found. By default
+            `memorist.context.MIN_CONFIDENCE`.
+        standing: whether standing instructions and preferences are told, whatever is asked.
+        topics: names of topics to tell in any case; ``user.*`` stands for all that begin with ``user.``.
+        pinned: ids of records to tell in any case.
+        known: what the prompt holds already, as ids of records or as whole texts. A record with such an id, or
+            with such a text whatever its case and white space, is not told, unless by `topics` or `pinned`.
+        as_of: answer as of this time, as in `recall`.
+        now: the time the question is asked at; by default the present.
+        shared: also the tenant's shared records.
+        **narrowing: which records are recalled; see `Narrowing`.
+
+    Returns:
+        The text, "" where there is nothing to tell, how likely the memory holds the answer, and the records shown.
+
+    Raises:
+        InvalidInputError: an argument is wrong.
+        EmbedderError: the query could not be embedded.
+    """
 
     query: Annotated[str, read.text]
     tokens: Annotated[int, read.tokens] = 600
     count_tokens: Callable[[str], int] | None = None
     min_confidence: Annotated[float | None, read.probability] = None
     standing: Annotated[bool, read.flag] = True
-    topics: Annotated[tuple[str, ...], read.handles] = ()
-    pinned: Annotated[tuple[str, ...], read.handles] = ()
-    known: Annotated[tuple[str, ...], read.handles_or_words] = ()
+    topics: Annotated[tuple[str, ...], read.handles, Takes(Iterable[str])] = ()
+    pinned: Annotated[tuple[str, ...], read.handles, Takes(Iterable[Id])] = ()
+    known: Annotated[tuple[str, ...], read.handles_or_words, Takes(Iterable[Id])] = ()
     as_of: Annotated[TimeLike | None, read.bound] = None
     now: Annotated[TimeLike | None, read.time] = None
     shared: Annotated[bool, read.flag] = False
 
 
-@_request
-class Recent(_Listed[list[Record]]):
-    """Return the newest records; see `Memory.recent`."""
+@declared
+class Recent(Listed[list[Record]]):
+    """Return the newest records by when they happened (or were stored), newest first.
 
-    limit: Annotated[int, read.limit] = 10
+    Args:
+        limit: how many at most.
+        shared: also the tenant's shared records.
+        **narrowing: which records; see `Narrowing`.
+    """
+
+    limit: Annotated[int, read.limit, Takes(by="place")] = 10
     shared: Annotated[bool, read.flag] = False
 
 
-@_request
+@declared
 class Lookup(Request[Record | None]):
-    """Return the record with a key; see `Memory.lookup`."""
+    """Return the current record with exactly this key, or None. Never guesses.
+
+    With `shared`, the user's own record goes before the tenant's shared one.
+    """
 
     key: Annotated[str, read.handle]
     kind: Annotated[Kind | str, read.kind] = Kind.TOPIC
     shared: Annotated[bool, read.flag] = False
 
 
-@_request
+@declared
 class Get(Request[Record | None]):
-    """Return the record with an id; see `Memory.get`."""
+    """Return the record with this id in this scope, superseded or not, or None."""
 
     id: Annotated[Id, read.handle]
 
 
-@_request
+@declared
 class Find(Request[list[Record]]):
-    """Return records by id, of any user if asked to; see `Memory.find`."""
+    """Return the records with these ids, superseded or not. Unknown ids are ignored.
 
-    ids: Annotated[tuple[str, ...], read.handles]
+    Args:
+        ids: ids of records. One id may be that of several users' records.
+        everyone: of all users of the tenant; only where the scope has no user.
+
+    Raises:
+        ScopeError: `everyone` behind a user's wall.
+    """
+
+    ids: Annotated[tuple[str, ...], read.handles, Takes(Iterable[Id] | Id)]
     everyone: Annotated[bool, read.flag] = False
 
 
-@_request
-class Browse(_Timed[Page]):
-    """Return one page of records; see `Memory.browse`."""
+@declared
+class Browse(Timed[Page]):
+    """Return one page of the records that pass the filter; `iterate` goes on from page to page.
+
+    Args:
+        as_of: the records that were current at this time.
+        superseded: also those whose place another took.
+        order: "newest" or "oldest" (by when they happened or were stored), or "key" (only records
+            that have one).
+        limit: how many on a page, at least 1.
+        cursor: the `next` of the page before.
+        shared: also the tenant's shared records.
+        everyone: all users of the tenant; only where the scope has no user.
+        **narrowing: which records; see `Narrowing`.
+
+    Raises:
+        InvalidInputError: an argument is wrong, or the cursor is of another order.
+        ScopeError: `everyone` behind a user's wall.
+    """
 
     order: Annotated[Order, read.one_of(*get_args(Order))] = "newest"
     limit: Annotated[int, read.limit] = 50
     cursor: Annotated[str | None, read.text] = None
 
 
-@_request
-class Count(_Timed[int]):
-    """Return how many records there are; see `Memory.count`."""
+@declared
+class Count(Timed[int]):
+    """Return how many records pass the filter; the arguments are those of `browse`."""
 
 
-@_request
-class Changes(_Listed[results.ReplacementPage]):
-    """Return which records tell another state than earlier ones; see `Memory.changes`."""
+@declared
+class Changes(Listed[results.ReplacementPage]):
+    """Return what changed, newest first: which records tell another state of the same than earlier ones.
+
+    That is certain where a program said so with `supersedes`, and else found by what the texts say, and scored;
+    what was found is stored nowhere, and nothing is deleted by it. A record stands in one change at most, with the
+    latest state before it. Changes of one record, as of a topic's value, are in its `history`.
+
+    Args:
+        min_score: only changes at least so likely.
+        limit: how many on a page. The page has fewer, and a `next`, where many records tell no more.
+        cursor: the `next` of the page before.
+        **narrowing: which later records; see `Narrowing`. `since` and `until` say when it changed.
+
+    Raises:
+        InvalidInputError: an argument is wrong, or the scope has more records than are held in memory.
+    """
 
     min_score: Annotated[float, read.number] = 0.5
     limit: Annotated[int, read.limit] = 20
@@ -507,37 +455,73 @@ class Changes(_Listed[results.ReplacementPage]):
         return {**super()._more(), "superseded": True}
 
 
-@_request
+@declared
 class History(Request[list[Change]]):
-    """Return every change of a record; see `Memory.history`."""
+    """Return every change of a record: what, when, by which source; oldest first.
+
+    A forgotten record's texts are gone, its changes are not. [] for one that never was.
+    """
 
     id: Annotated[Id, read.handle]
 
 
-@_request
+@declared
 class Why(Request[results.Provenance]):
-    """Return where a record comes from; see `Memory.why`."""
+    """Return where a record comes from: itself, what it was derived from, and so on to the first message.
+
+    It is empty where there is no such record.
+    """
 
     id: Annotated[Id, read.handle]
 
 
-@_request
+@declared
 class Derived(Named[results.Derived]):
-    """Return what was drawn from records; see `Memory.derived`."""
+    """Return what was derived from the records named, or from all that pass the filter.
+
+    This is what `forget` with `derived=True` would forget with them, and what it would mark.
+
+    Args:
+        *ids: ids of records, or the records. Unknown ids are ignored.
+        **narrowing: which records; see `Narrowing`.
+
+    Raises:
+        InvalidInputError: neither ids nor a filter is given.
+    """
 
 
-@_request
+@declared
 class Vectors(Request[dict[str, Any]]):
-    """Return the embeddings of records; see `Memory.vectors`."""
+    """Return the stored embeddings of records by id: unit vectors, float32, of the embedder's dimensions.
 
-    ids: Annotated[tuple[str, ...], read.handles]
+    Ids that do not exist here, and records that have no embedding, are left out.
+    """
+
+    ids: Annotated[tuple[str, ...], read.handles, Takes(Iterable[Id] | Id)]
 
 
-@_request
+@declared
 class Traces(Request[results.TracePage]):
-    """Return one page of the traces that are kept; see `Admin.traces`."""
+    """Return one page of the traces of calls of `recall` and `context`, newest first.
 
-    ids: Annotated[tuple[str, ...], read.handles] = ()
+    Traces are kept where the memory was opened with `keep_traces`, and for so long. One that quotes a record goes
+    with it: when the record is forgotten, expires or is purged.
+
+    Args:
+        ids: only those with these ids.
+        since: only of calls at this time or later.
+        until: only of calls earlier than this.
+        door: only of calls through this door: "python", "rest", "mcp", "cli" or an adapter's name.
+        empty: only of calls that gave nothing (True), or only of the others (False).
+        limit: how many on a page.
+        cursor: the `next` of the page before.
+        everyone: of all users of the tenant; only where the scope has no user.
+
+    Raises:
+        ScopeError: `everyone` behind a user's wall.
+    """
+
+    ids: Annotated[tuple[str, ...], read.handles, Takes(Iterable[Id] | Id, by="place")] = ()
     since: Annotated[TimeLike | None, read.bound] = None
     until: Annotated[TimeLike | None, read.bound] = None
     door: Annotated[str | None, read.text] = None
@@ -555,9 +539,18 @@ class Traces(Request[results.TracePage]):
         )  # fmt: skip
 
 
-@_request
+@declared
 class Users(Request[dict[str | None, int]]):
-    """Return the users of the tenant; see `Admin.users`."""
+    """Return how many current memories each user of the tenant has; None stands for the shared ones.
+
+    State, which a framework keeps for itself, does not count; a user who has nothing else has 0.
+
+    Args:
+        waiting: count what waits in the inbox of each user instead, and leave out those with nothing.
+
+    Raises:
+        ScopeError: behind a user's wall.
+    """
 
     waiting: Annotated[bool, read.flag] = False
 
@@ -565,23 +558,50 @@ class Users(Request[dict[str | None, int]]):
 # --- the inbox -----------------------------------------------------------------------------------------
 
 
-@_request
+@declared
 class Inbox(Request[list[results.Proposal]]):
-    """Return what waits for the user's yes; see `Admin.inbox`."""
+    """Return what agents have asked for and the user has not decided yet, oldest first.
+
+    Where the memory was opened with `confirm`, a proposal waits for 90 days. Until the user keeps it, no verb
+    recalls, tells, lists, counts or exports it, and it changes no record. An inbox holds 100; more are refused.
+    """
 
 
-@_request
+@declared
 class Keep(Request[list[Record]]):
-    """Do what an agent asks for; see `Admin.keep`."""
+    """Do what an agent asks for, and return the records that it stored or changed; [] if it forgot some.
+
+    What is remembered so is `verified`, and has the agent as its author and the time at which it asked.
+
+    Args:
+        id: the proposal's.
+        content: the user's words, in the place of the agent's; who changes them is an author, too.
+
+    Raises:
+        NotFoundError: nothing with this id waits.
+        ScopeError: an agent calls this.
+        InvalidInputError: there is not exactly one text to change, or what would be stored has expired.
+        MemoristError: as the verb that was asked for; it still waits.
+    """
 
     writes = True
     id: Annotated[str, read.handle]
-    content: Annotated[str | None, read.text] = None
+    content: Annotated[str | None, read.text, Takes(by="place")] = None
 
 
-@_request
+@declared
 class Drop(Request[results.Proposal]):
-    """Refuse what an agent asks for; see `Admin.drop`."""
+    """Refuse what an agent asks for, and return it: for 90 days, the same is refused without asking the user.
+
+    Args:
+        id: the proposal's.
+        undo: let it wait again, within two minutes after it was dropped. Then its text is deleted.
+
+    Raises:
+        NotFoundError: nothing with this id waits, or was dropped.
+        ScopeError: an agent calls this.
+        ConflictError: it is being kept.
+    """
 
     writes = True
     id: Annotated[str, read.handle]
@@ -591,7 +611,7 @@ class Drop(Request[results.Proposal]):
 # --- upkeep --------------------------------------------------------------------------------------------
 
 
-@_request
+@declared
 class Backup(Request[Path]):
     """Copy the whole store; see `Admin.backup`."""
 
@@ -610,58 +630,126 @@ class Backup(Request[Path]):
         object.__setattr__(self, "target", target)
 
 
-@_request
+@declared
 class Audit(Request[list[AuditEntry]]):
-    """Return entries of the audit log; see `Admin.audit`."""
+    """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
+
+    The log holds no text, no id and no user's name. It is off until `Settings.audit` switches it on.
+
+    Args:
+        after: the number of the entry after which to begin; by default with the first.
+        limit: at most so many entries.
+
+    Raises:
+        InvalidInputError: the store keeps no log.
+    """
 
     after: Annotated[int | None, read.integer] = None
     limit: Annotated[int, read.limit] = 1000
 
 
-@_request
+@declared
 class Retain(Request[list[Rule]]):
-    """Set how long records are kept; see `Admin.retain`."""
+    """Set how long the tenant's records are kept, in place of the rules before, and return the rules.
+
+    The rules are kept in the store. Every process that writes deletes what is too old, when it opens the store and
+    then once an hour. A rule with "forever" is not overridden by any other.
+
+    Args:
+        rules: each a `Rule`, or a mapping such as ``{"kind": "message", "keep": "90d"}``; none keep everything.
+
+    Raises:
+        InvalidInputError: a rule is wrong.
+        ScopeError: behind a user's wall.
+    """
 
     writes = True
-    rules: Annotated[tuple[Rule, ...], parse_rules]
+    rules: Annotated[tuple[Rule, ...], parse_rules, Takes(Iterable[RuleLike])]
 
 
-@_request
+@declared
 class Retention(Request[RetentionReport]):
-    """Return how long records are kept, and how many are too old; see `Admin.retention`."""
+    """Return the tenant's rules and how many records of each kind are too old by them now. Nothing is deleted.
 
-    rules: Annotated[tuple[Rule, ...] | None, parse_rules] = None
+    Args:
+        rules: try these; by default those that are set.
+
+    Raises:
+        InvalidInputError: a rule is wrong.
+        ScopeError: behind a user's wall.
+    """
+
+    rules: Annotated[tuple[Rule, ...] | None, parse_rules, Takes(Iterable[RuleLike] | None, by="place")] = None
 
 
-@_request
+@declared
 class Sweep(Request[int]):
-    """Delete what has expired or is too old; see `Admin.sweep`."""
+    """Delete at once what of the tenant's has expired or is too old by its rules, and return how many records.
+
+    If it raises, some may be gone already; the others go with the next sweep.
+
+    Raises:
+        ScopeError: behind a user's wall.
+    """
 
     writes = True
 
 
-@_request
+@declared
 class Checkpoint(Request[dict[str, Any]]):
-    """Return where the audit log ends, signed; see `Admin.checkpoint`."""
+    """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
+
+    Kept elsewhere, it shows later whether the log was changed or cut; see `verify_audit`. Without the extra
+    ``signed``, "signature" is None and "unsigned" says so.
+
+    Raises:
+        ScopeError: behind a user's wall.
+        InvalidInputError: the store keeps no log.
+        SignatureError: the key cannot be read or made.
+    """
 
 
-@_request
+@declared
 class Check(Request[list[str]]):
-    """Look for damage; see `Admin.check`."""
+    """Read the whole store and return what is damaged, in sentences; [] where all is sound.
+
+    Raises:
+        ScopeError: behind a user's wall.
+    """
 
 
-@_request
+@declared
 class Secrets(Request[list[results.Exposed]]):
-    """List what holds a secret, and mask it; see `Admin.secrets`."""
+    """Return what holds a secret of a known form, of every user of the tenant, without the secret itself.
+
+    Args:
+        redact: mask each secret: in the record and in every index. The record's earlier versions go, and so do
+            traces with a secret and all that quotes the record; old pages of the store are removed. A framework's
+            own state is listed only.
+
+    Raises:
+        ConflictError: others changed a record each time it was to be masked; the rest is masked.
+        ScopeError: behind a user's wall.
+    """
 
     writes = True
     redact: Annotated[bool, read.flag] = False
 
 
-@_request
+@declared
 class Reindex(Request[int]):
-    """Embed every record anew; see `Admin.reindex`."""
+    """Embed every record anew with the embedder this memory was opened with.
+
+    Searches use the old vectors until the last new one is ready. A run that was killed is resumed.
+
+    Args:
+        progress: called with (done, total) after every batch.
+        missing: embed only what was stored to be embedded later, which recall finds by its words until then.
+
+    Returns:
+        How many records were embedded by this call.
+    """
 
     writes = True
-    progress: Callable[[int, int], None] | None = None
+    progress: Annotated[Callable[[int, int], None] | None, Takes(by="place")] = None
     missing: Annotated[bool, read.flag] = False

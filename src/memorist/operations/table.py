@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from memorist.operations import requests
 from memorist.operations.answers import Provenance
-from memorist.operations.requests import Request, answer_of
+from memorist.operations.request import Request, answer_of
 from memorist.records.codec import decoder, plain
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH"]

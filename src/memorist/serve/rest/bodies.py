@@ -14,6 +14,7 @@ from memorist.errors import FormatError, InvalidInputError
 from memorist.operations import arguments as read
 from memorist.operations import requests
 from memorist.operations.lines import refuse_constant
+from memorist.operations.request import readers
 from memorist.records.scope import Scope
 from memorist.serve.reading import number_of, truth_of
 from memorist.serve.rest.schemas import body_fields
@@ -82,7 +83,7 @@ _CALL = (*Scope.__dataclass_fields__, "zone")
 def asked_in_query(kind: type[R], request: Request, **more: Any) -> R:
     """Return the request in a query's parameters, with further arguments."""
     given = {name: value for name, value in request.state.query.items() if name not in _CALL}
-    for name, reader, _ in requests.readers(kind):
+    for name, reader, _ in readers(kind):
         if name in given and reader in _FROM_TEXT:
             given[name] = _FROM_TEXT[reader](given[name])
     return kind.of({**given, **more})

@@ -14,7 +14,7 @@ from memorist.audit.log import AuditEntry
 from memorist.operations import requests
 from memorist.operations.answers import Context, TracePage
 from memorist.operations.lines import LoadReport
-from memorist.operations.requests import answer_of
+from memorist.operations.request import answer_of
 from memorist.operations.table import OPERATIONS
 from memorist.records.codec import Plain, is_inline
 from memorist.records.origins import Origin

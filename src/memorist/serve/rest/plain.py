@@ -13,7 +13,7 @@ from memorist.serve.rest import models
 from memorist.serve.rest.access import ADMITTED, Access
 from memorist.serve.rest.bodies import answered, asked, asked_in_query, sent, unquoted
 from memorist.serve.rest.routing import takes, takes_parameters
-from memorist.serve.rest.schemas import method_of
+from memorist.serve.rest.schemas import described
 
 ID = "The record's id, percent-encoded whole: a slash in it is %2F."
 _ID: Mapping[str, Any] = {
@@ -24,7 +24,7 @@ _ID: Mapping[str, Any] = {
 def add_plain(router: APIRouter, *kinds: type[requests.Request[Any]]) -> None:
     """Add the routes of requests that the table of operations describes whole."""
     for kind in kinds:
-        operation, told = OPERATIONS[kind], models.first_paragraph(method_of(kind))
+        operation, told = OPERATIONS[kind], models.first_paragraph(described(kind))
         router.add_api_route(
             operation.path,
             _endpoint(kind, operation),

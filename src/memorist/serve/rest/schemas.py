@@ -1,20 +1,19 @@
 """The OpenAPI schemas of bodies and queries, made from the requests' types."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Union, get_args
 
-from memorist.admin import Admin
-from memorist.agents.docstrings import read_docstring
 from memorist.agents.parameters import schema_of
 from memorist.operations import arguments as read
 from memorist.operations import requests
+from memorist.operations.request import Narrowed
 from memorist.records.codec import plain
 from memorist.records.origins import Author, AuthorLike
 from memorist.records.record import Draft, Kind, Sources
 from memorist.records.retention import Rule
 from memorist.records.times import TimeLike
-from memorist.system.docstrings import docstring_of
+from memorist.system.docstrings import docstring_of, read_docstring
 from memorist.system.hints import fields_of, read_hint
 from memorist.verbs import Verbs
 
@@ -75,14 +74,13 @@ def body_fields(kind: Any) -> dict[str, Any]:
     return {each.name: each.default for each in fields(kind) if each.name not in _ELSEWHERE or kind is Draft}
 
 
-def method_of(kind: type[requests.Request[Any]]) -> Callable[..., Any]:
-    """Return the method that makes a request: its docstring describes the operation and its arguments."""
-    made: Callable[..., Any] = getattr(Admin if hasattr(Admin, kind.verb) else Verbs, kind.verb)
-    return made
+def described(kind: type[requests.Request[Any]]) -> Any:
+    """Return what has the texts on a request and its arguments: the type itself, or the method that makes it."""
+    return Verbs.remember if kind is requests.Remember else kind
 
 
 def _texts_of(kind: type[requests.Request[Any]]) -> dict[str, str]:
-    return _texts(requests.Bounds, requests.Narrowing, Verbs.browse, method_of(kind))
+    return _texts(Narrowed, requests.Browse, described(kind))
 
 
 def _texts(*described: Any) -> dict[str, str]:

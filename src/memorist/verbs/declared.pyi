@@ -1,204 +1,25 @@
-"""The verbs of a memory: each makes a request of its arguments and hands it to the engine."""
+# Written by tools/make_sync_stub.py; do not edit.
+# ruff: noqa
+# fmt: off
+"""The verbs that are one request each, as `memorist.operations.requests` declares them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
-from datetime import tzinfo
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
+from collections.abc import Callable, Iterable, Mapping
+from memorist.audit.log import AuditEntry
+from memorist.operations.answers import Context, Derived, Exposed, Proposal, Provenance, Receipt, ReplacementPage, TracePage
+from memorist.operations.arguments import UNSET, Unset
+from memorist.operations.lines import LoadReport
+from memorist.operations.options import Narrowing
+from memorist.operations.request import Id
+from memorist.operations.requests import Mode
+from memorist.records.origins import AuthorLike
+from memorist.records.record import Change, Hit, Kind, Order, Page, Record
+from memorist.records.retention import RetentionReport, Rule, RuleLike
+from memorist.records.times import TimeLike
+from memorist.verbs.making import Asking
+from typing import Any, Unpack
 
-from memorist.engine.base import Engine
-from memorist.operations import requests
-from memorist.operations.answers import Context, Derived, Provenance, Receipt, ReplacementPage
-from memorist.operations.arguments import UNSET, Unset, draft_of
-from memorist.operations.calls import Call
-from memorist.operations.lines import Lines, LoadReport, header, line_of, load_records
-from memorist.operations.requests import Id, IfExists, Mode, Narrowing, Request
-from memorist.records.origins import AuthorLike, Door, TrustRules
-from memorist.records.record import Change, Draft, Fields, Hit, Kind, Order, Page, Record
-from memorist.records.scope import Scope
-from memorist.records.times import Clock, TimeLike
-from memorist.records.zones import ZoneLike, zone_of
-from memorist.secrets import Policy
-from memorist.system.aside import aside
-
-if TYPE_CHECKING:
-    from memorist.context import CountTokens
-
-T = TypeVar("T")
-R = TypeVar("R", bound=Request[Any])
-_PAGE = 1000
-_LINES = 100
-"""Records of an export that become lines at once."""
-
-
-async def pages(
-    ask: Callable[[requests.Browse], Awaitable[Page]], asked: requests.Browse
-) -> AsyncIterator[list[Record]]:
-    """Yield the records that a request finds, page by page, to the last one."""
-    request: requests.Browse | None = asked
-    while request is not None:
-        found = await ask(request)
-        yield found.records
-        request = None if found.next is None else replace(request, cursor=found.next)
-
-
-def made(kind: type[R], given: Mapping[str, Any]) -> R:
-    """Return the request that a verb's arguments make: its `locals()`, with those of ``**narrowing`` among them."""
-    named = {name: value for name, value in given.items() if name not in ("self", "narrowing")}
-    return kind.of({**named, **given.get("narrowing", {})})
-
-
-class Verbs:
-    """What one can ask of a memory in one scope; `memorist.Memory` is this and how it is opened.
-
-    Args:
-        engine: what answers.
-        call: who asks: in which scope, and through which door.
-    """
-
-    def __init__(self, engine: Engine, call: Call) -> None:
-        self._engine = engine
-        self._call = call
-
-    async def ask(self, request: Request[T]) -> T:
-        """Return what the engine answers to a request in this scope; every verb is one call of this."""
-        return await self._engine.answer(self._call, request)
-
-    async def prepare(self, request: Request[Any]) -> None:
-        """Let the engine embed the texts of a request that will come soon. Nothing is stored."""
-        await self._engine.prepare(self._call, request)
-
-    # --- scope -------------------------------------------------------------------------------------
-
-    @property
-    def scope(self) -> Scope:
-        """What this memory sees and where it writes."""
-        return self._call.scope
-
-    @property
-    def clock(self) -> Clock:
-        """Returns the present, in UTC. See `Settings.clock`."""
-        return self._engine.clock
-
-    @property
-    def zone(self) -> tzinfo:
-        """Whose days are asked for and told, and that of times which name none. See `scoped`."""
-        return self._engine.zone if self._call.zone is None else self._call.zone
-
-    @property
-    def trust(self) -> TrustRules:
-        """How far each author is trusted: `Settings.trust`; at a server, the server's rules."""
-        return self._engine.trust
-
-    @property
-    def secrets(self) -> Policy | None:
-        """What is done with secrets in texts, if the settings say: `Settings.secrets`; None at a server."""
-        return self._engine.secrets
-
-    @property
-    def door(self) -> Door:
-        """Where calls of this memory come in."""
-        return self._call.door
-
-    def scoped(
-        self,
-        *,
-        user: str | None = None,
-        tenant: str | None = None,
-        agent: str | None = None,
-        session: str | None = None,
-        zone: ZoneLike | None = None,
-    ) -> Self:
-        """Return the same memory seen from a narrower scope. Costs nothing.
-
-        Args:
-            user: the second wall.
-            tenant: the first wall.
-            agent: a label.
-            session: a label.
-            zone: the user's zone, such as Europe/Lisbon: whose days are asked for and told, and that of times which
-                name none. By default that of this memory.
-
-        Raises:
-            ScopeError: another user or tenant than the one already set: a scoped memory cannot climb out.
-            InvalidInputError: there is no such zone.
-        """
-        call = self._call.at(self.scope.narrowed(tenant=tenant, user=user, agent=agent, session=session))
-        return type(self)(self._engine, call if zone is None else replace(call, zone=zone_of(zone)))
-
-    def unlabelled(self) -> Self:
-        """Return the same memory without the labels `agent` and `session`; the walls stay."""
-        return self._at(Scope(self.scope.tenant, self.scope.user))
-
-    def _at(self, scope: Scope) -> Self:
-        return type(self)(self._engine, self._call.at(scope))
-
-    # --- writing -----------------------------------------------------------------------------------
-
-    @overload
-    async def remember(  # type: ignore[overload-overlap]  # a text is one text, not an iterable of letters
-        self,
-        content: str | Draft | Mapping[str, Any],
-        *,
-        if_exists: IfExists = ...,
-        forgetting: Iterable[Id] | Id = ...,
-        proposed: bool = ...,
-        **fields: Unpack[Fields],
-    ) -> Record: ...
-
-    @overload
-    async def remember(
-        self,
-        content: Iterable[str | Draft | Mapping[str, Any]],
-        *,
-        if_exists: IfExists = ...,
-        forgetting: Iterable[Id] | Id = ...,
-        proposed: bool = ...,
-        **fields: Unpack[Fields],
-    ) -> list[Record]: ...
-
-    async def remember(
-        self,
-        content: str | Draft | Mapping[str, Any] | Iterable[str | Draft | Mapping[str, Any]],
-        *,
-        if_exists: IfExists = "error",
-        forgetting: Iterable[Id] | Id = (),
-        proposed: bool = False,
-        **fields: Unpack[Fields],
-    ) -> Record | list[Record]:
-        """Store one record, or many at once: all of them or none. On disk when it returns.
-
-        Args:
-            content: a text, a `Draft`, a mapping of the fields of one, or several of these.
-            if_exists: what to do where the id, or the key in this kind, is taken: raise ("error"), put the
-                new record in the old one's place, keeping its id and history ("replace"), or leave the
-                old one and return it ("ignore").
-            forgetting: ids of records to forget in the same step, before; unknown ids are ignored.
-            proposed: an agent asks for it: where the memory was opened with `confirm`, it waits for the user's yes.
-            **fields: the fields of `Draft`, for texts given as such: kind, id, cue, key, metadata, payload,
-                source, verified, rating, happened_at, expires_at, supersedes, author, derived_from, agent, session,
-                vector.
-
-        Returns:
-            The record stored, or a list of them in the order given.
-
-        Raises:
-            InvalidInputError: a field is wrong.
-            ConflictError: an id or key is taken and `if_exists` is "error", or the id is that of a record of
-                another agent or session than this memory's.
-            NotFoundError: the record to be superseded, or one that another is derived from, does not exist.
-            ScopeError: an author is named that may not be named through this door.
-            WaitingError: it waits for the user's yes; see `Admin.inbox`.
-            EmbedderError: the text could not be embedded; nothing is stored.
-        """
-        single = isinstance(content, str | Draft | Mapping)
-        drafts: Any = content
-        if fields and (single or isinstance(content, Iterable)):
-            drafts = [draft_of(each, fields) for each in ([content] if single else cast(Iterable[Any], content))]
-        stored = await self.ask(
-            requests.Remember(records=drafts, if_exists=if_exists, forgetting=cast(Any, forgetting), proposed=proposed)
-        )
-        return stored[0] if single else stored
+class MemoryVerbs(Asking):
+    """What one asks of a memory."""
 
     async def revise(
         self,
@@ -239,7 +60,6 @@ class Verbs:
             ScopeError: the author may not be named through this door.
             WaitingError: as in `remember`.
         """
-        return await self.ask(made(requests.Revise, locals()))
 
     async def rate(self, id: Id, rating: float | None, *, source: str | None = None) -> Record:
         """Give a record feedback from -1 (bad) to 1 (good), or take it back (None).
@@ -250,7 +70,6 @@ class Verbs:
             NotFoundError: there is no such record in this scope.
             InvalidInputError: the rating is out of range.
         """
-        return await self.ask(made(requests.Rate, locals()))
 
     async def forget(
         self,
@@ -280,7 +99,6 @@ class Verbs:
             WaitingError: as in `remember`.
             InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
         """
-        return await self.ask(made(requests.Forget, locals()))
 
     async def purge(self, *, user: str | None = None, shared: bool = False, dry_run: bool = False) -> Receipt:
         """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store.
@@ -300,7 +118,6 @@ class Verbs:
             StoreBusyError: the records are gone, but another process kept old pages in use; call again.
             SignatureError: the installation's key cannot be read or made; nothing is gone.
         """
-        return await self.ask(made(requests.Purge, locals()))
 
     async def restore(self, records: Iterable[Record]) -> LoadReport:
         """Store whole records as they are, each under its own user; records whose id is there are left alone.
@@ -311,9 +128,6 @@ class Verbs:
         Raises:
             ScopeError: a record of another user than this scope's.
         """
-        return await self.ask(made(requests.Restore, locals()))
-
-    # --- reading -----------------------------------------------------------------------------------
 
     async def recall(
         self,
@@ -325,7 +139,7 @@ class Verbs:
         shared: bool = False,
         min_score: float = 0.0,
         min_similarity: float = 0.0,
-        mode: Mode = "hybrid",
+        mode: Mode = 'hybrid',
         explain: bool = False,
         vector: Any = None,
         **narrowing: Unpack[Narrowing],
@@ -353,14 +167,13 @@ class Verbs:
             InvalidInputError: an argument is wrong.
             EmbedderError: the query could not be embedded.
         """
-        return await self.ask(made(requests.Recall, locals()))
 
     async def context(
         self,
         query: str,
         *,
         tokens: int = 600,
-        count_tokens: "CountTokens | None" = None,
+        count_tokens: Callable[[str], int] | None = None,
         min_confidence: float | None = None,
         standing: bool = True,
         topics: Iterable[str] = (),
@@ -396,7 +209,6 @@ class Verbs:
             InvalidInputError: an argument is wrong.
             EmbedderError: the query could not be embedded.
         """
-        return await self.ask(made(requests.Context, locals()))
 
     async def recent(self, limit: int = 10, *, shared: bool = False, **narrowing: Unpack[Narrowing]) -> list[Record]:
         """Return the newest records by when they happened (or were stored), newest first.
@@ -406,18 +218,15 @@ class Verbs:
             shared: also the tenant's shared records.
             **narrowing: which records; see `Narrowing`.
         """
-        return await self.ask(made(requests.Recent, locals()))
 
     async def lookup(self, key: str, *, kind: Kind | str = Kind.TOPIC, shared: bool = False) -> Record | None:
         """Return the current record with exactly this key, or None. Never guesses.
 
         With `shared`, the user's own record goes before the tenant's shared one.
         """
-        return await self.ask(made(requests.Lookup, locals()))
 
     async def get(self, id: Id) -> Record | None:
         """Return the record with this id in this scope, superseded or not, or None."""
-        return await self.ask(made(requests.Get, locals()))
 
     async def find(self, ids: Iterable[Id] | Id, *, everyone: bool = False) -> list[Record]:
         """Return the records with these ids, superseded or not. Unknown ids are ignored.
@@ -429,18 +238,17 @@ class Verbs:
         Raises:
             ScopeError: `everyone` behind a user's wall.
         """
-        return await self.ask(made(requests.Find, locals()))
 
     async def browse(
         self,
         *,
         as_of: TimeLike | None = None,
         superseded: bool = False,
-        order: Order = "newest",
-        limit: int = 50,
-        cursor: str | None = None,
         shared: bool = False,
         everyone: bool = False,
+        order: Order = 'newest',
+        limit: int = 50,
+        cursor: str | None = None,
         **narrowing: Unpack[Narrowing],
     ) -> Page:
         """Return one page of the records that pass the filter; `iterate` goes on from page to page.
@@ -460,35 +268,6 @@ class Verbs:
             InvalidInputError: an argument is wrong, or the cursor is of another order.
             ScopeError: `everyone` behind a user's wall.
         """
-        return await self.ask(made(requests.Browse, locals()))
-
-    async def iterate(
-        self,
-        *,
-        as_of: TimeLike | None = None,
-        superseded: bool = False,
-        order: Order = "oldest",
-        shared: bool = False,
-        everyone: bool = False,
-        page: int = _PAGE,
-        **narrowing: Unpack[Narrowing],
-    ) -> AsyncIterator[Record]:
-        """Yield every record that passes the filter, in order, read page by page.
-
-        Args:
-            as_of: the records that were current at this time.
-            superseded: also those whose place another took.
-            order: as in `browse`.
-            shared: also the tenant's shared records.
-            everyone: all users of the tenant; only where the scope has no user.
-            page: how many are read at a time.
-            **narrowing: which records; see `Narrowing`.
-        """
-        given = locals() | {"limit": page}
-        del given["page"]
-        async for records in pages(self.ask, made(requests.Browse, given)):
-            for record in records:
-                yield record
 
     async def count(
         self,
@@ -500,24 +279,26 @@ class Verbs:
         **narrowing: Unpack[Narrowing],
     ) -> int:
         """Return how many records pass the filter; the arguments are those of `browse`."""
-        return await self.ask(made(requests.Count, locals()))
 
     async def vectors(self, ids: Iterable[Id] | Id) -> dict[str, Any]:
         """Return the stored embeddings of records by id: unit vectors, float32, of the embedder's dimensions.
 
         Ids that do not exist here, and records that have no embedding, are left out.
         """
-        return await self.ask(made(requests.Vectors, locals()))
 
     async def history(self, id: Id) -> list[Change]:
         """Return every change of a record: what, when, by which source; oldest first.
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
         """
-        return await self.ask(made(requests.History, locals()))
 
     async def changes(
-        self, *, min_score: float = 0.5, limit: int = 20, cursor: str | None = None, **narrowing: Unpack[Narrowing]
+        self,
+        *,
+        min_score: float = 0.5,
+        limit: int = 20,
+        cursor: str | None = None,
+        **narrowing: Unpack[Narrowing],
     ) -> ReplacementPage:
         """Return what changed, newest first: which records tell another state of the same than earlier ones.
 
@@ -534,14 +315,12 @@ class Verbs:
         Raises:
             InvalidInputError: an argument is wrong, or the scope has more records than are held in memory.
         """
-        return await self.ask(made(requests.Changes, locals()))
 
     async def why(self, id: Id) -> Provenance:
         """Return where a record comes from: itself, what it was derived from, and so on to the first message.
 
         It is empty where there is no such record.
         """
-        return await self.ask(made(requests.Why, locals()))
 
     async def derived(self, *ids: Id, **narrowing: Unpack[Narrowing]) -> Derived:
         """Return what was derived from the records named, or from all that pass the filter.
@@ -555,31 +334,178 @@ class Verbs:
         Raises:
             InvalidInputError: neither ids nor a filter is given.
         """
-        return await self.ask(made(requests.Derived, locals()))
 
-    # --- export and load -----------------------------------------------------------------------------------
 
-    async def export(self, *, everyone: bool = False) -> AsyncIterator[str]:
-        """Yield every record of the scope, superseded ones too, as lines of JSON; the first names the format.
+class AdminVerbs(Asking):
+    """What a user or an operator asks of a whole memory."""
 
-        `load` of the lines gives the same records. `everyone` exports all users of the tenant.
-        """
-        yield header()
-        asked = requests.Browse.of(
-            {"kind": tuple(Kind), "superseded": True, "everyone": everyone, "order": "oldest", "limit": _LINES}
-        )
-        async for records in pages(self.ask, asked):
-            for line in await aside(partial(list[str], map(line_of, records)), records):
-                yield line
+    async def users(self, *, waiting: bool = False) -> dict[str | None, int]:
+        """Return how many current memories each user of the tenant has; None stands for the shared ones.
 
-    async def load(self, lines: Lines) -> LoadReport:
-        """Store what `export` wrote, each record under its own user; records already there are left alone.
+        State, which a framework keeps for itself, does not count; a user who has nothing else has 0.
 
-        Returns:
-            How many were added and were there before, and the lines that could not be read, by number.
+        Args:
+            waiting: count what waits in the inbox of each user instead, and leave out those with nothing.
 
         Raises:
-            FormatError: the first line is not that of an export, or of a newer version.
-            ScopeError: a record of another user than this scope's.
+            ScopeError: behind a user's wall.
         """
-        return await load_records(lines, self.restore)
+
+    async def traces(
+        self,
+        ids: Iterable[Id] | Id = (),
+        *,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        door: str | None = None,
+        empty: bool | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        everyone: bool = False,
+    ) -> TracePage:
+        """Return one page of the traces of calls of `recall` and `context`, newest first.
+
+        Traces are kept where the memory was opened with `keep_traces`, and for so long. One that quotes a record goes
+        with it: when the record is forgotten, expires or is purged.
+
+        Args:
+            ids: only those with these ids.
+            since: only of calls at this time or later.
+            until: only of calls earlier than this.
+            door: only of calls through this door: "python", "rest", "mcp", "cli" or an adapter's name.
+            empty: only of calls that gave nothing (True), or only of the others (False).
+            limit: how many on a page.
+            cursor: the `next` of the page before.
+            everyone: of all users of the tenant; only where the scope has no user.
+
+        Raises:
+            ScopeError: `everyone` behind a user's wall.
+        """
+
+    async def inbox(self) -> list[Proposal]:
+        """Return what agents have asked for and the user has not decided yet, oldest first.
+
+        Where the memory was opened with `confirm`, a proposal waits for 90 days. Until the user keeps it, no verb
+        recalls, tells, lists, counts or exports it, and it changes no record. An inbox holds 100; more are refused.
+        """
+
+    async def keep(self, id: str, content: str | None = None) -> list[Record]:
+        """Do what an agent asks for, and return the records that it stored or changed; [] if it forgot some.
+
+        What is remembered so is `verified`, and has the agent as its author and the time at which it asked.
+
+        Args:
+            id: the proposal's.
+            content: the user's words, in the place of the agent's; who changes them is an author, too.
+
+        Raises:
+            NotFoundError: nothing with this id waits.
+            ScopeError: an agent calls this.
+            InvalidInputError: there is not exactly one text to change, or what would be stored has expired.
+            MemoristError: as the verb that was asked for; it still waits.
+        """
+
+    async def drop(self, id: str, *, undo: bool = False) -> Proposal:
+        """Refuse what an agent asks for, and return it: for 90 days, the same is refused without asking the user.
+
+        Args:
+            id: the proposal's.
+            undo: let it wait again, within two minutes after it was dropped. Then its text is deleted.
+
+        Raises:
+            NotFoundError: nothing with this id waits, or was dropped.
+            ScopeError: an agent calls this.
+            ConflictError: it is being kept.
+        """
+
+    async def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:
+        """Return entries of the audit log, oldest first: those about this memory's user, or all of the store.
+
+        The log holds no text, no id and no user's name. It is off until `Settings.audit` switches it on.
+
+        Args:
+            after: the number of the entry after which to begin; by default with the first.
+            limit: at most so many entries.
+
+        Raises:
+            InvalidInputError: the store keeps no log.
+        """
+
+    async def checkpoint(self) -> dict[str, Any]:
+        """Return the number and the hash of the last entry of the audit log, signed with the installation's key.
+
+        Kept elsewhere, it shows later whether the log was changed or cut; see `verify_audit`. Without the extra
+        ``signed``, "signature" is None and "unsigned" says so.
+
+        Raises:
+            ScopeError: behind a user's wall.
+            InvalidInputError: the store keeps no log.
+            SignatureError: the key cannot be read or made.
+        """
+
+    async def retain(self, rules: Iterable[RuleLike]) -> list[Rule]:
+        """Set how long the tenant's records are kept, in place of the rules before, and return the rules.
+
+        The rules are kept in the store. Every process that writes deletes what is too old, when it opens the store and
+        then once an hour. A rule with "forever" is not overridden by any other.
+
+        Args:
+            rules: each a `Rule`, or a mapping such as ``{"kind": "message", "keep": "90d"}``; none keep everything.
+
+        Raises:
+            InvalidInputError: a rule is wrong.
+            ScopeError: behind a user's wall.
+        """
+
+    async def retention(self, rules: Iterable[RuleLike] | None = None) -> RetentionReport:
+        """Return the tenant's rules and how many records of each kind are too old by them now. Nothing is deleted.
+
+        Args:
+            rules: try these; by default those that are set.
+
+        Raises:
+            InvalidInputError: a rule is wrong.
+            ScopeError: behind a user's wall.
+        """
+
+    async def sweep(self) -> int:
+        """Delete at once what of the tenant's has expired or is too old by its rules, and return how many records.
+
+        If it raises, some may be gone already; the others go with the next sweep.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+
+    async def secrets(self, *, redact: bool = False) -> list[Exposed]:
+        """Return what holds a secret of a known form, of every user of the tenant, without the secret itself.
+
+        Args:
+            redact: mask each secret: in the record and in every index. The record's earlier versions go, and so do
+                traces with a secret and all that quotes the record; old pages of the store are removed. A framework's
+                own state is listed only.
+
+        Raises:
+            ConflictError: others changed a record each time it was to be masked; the rest is masked.
+            ScopeError: behind a user's wall.
+        """
+
+    async def check(self) -> list[str]:
+        """Read the whole store and return what is damaged, in sentences; [] where all is sound.
+
+        Raises:
+            ScopeError: behind a user's wall.
+        """
+
+    async def reindex(self, progress: Callable[[int, int], None] | None = None, *, missing: bool = False) -> int:
+        """Embed every record anew with the embedder this memory was opened with.
+
+        Searches use the old vectors until the last new one is ready. A run that was killed is resumed.
+
+        Args:
+            progress: called with (done, total) after every batch.
+            missing: embed only what was stored to be embedded later, which recall finds by its words until then.
+
+        Returns:
+            How many records were embedded by this call.
+        """
