@@ -1,11 +1,12 @@
-"""Handlers of the requests about the audit log, and the logging of reads."""
+"""Handlers of the requests about the audit log, and the layer that notes reads."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from memorist.audit.log import CHECKPOINT, AuditEntry, Counts
 from memorist.audit.signing import key_file, signed
+from memorist.engine.base import Engine, WrappedEngine
 from memorist.engine.core import Core
 from memorist.errors import InvalidInputError
 from memorist.operations import requests
@@ -17,6 +18,7 @@ from memorist.records.times import iso
 from memorist.stores.audit import AuditLog
 from memorist.system.hints import fields_of
 
+T = TypeVar("T")
 _MODE_KEPT = timedelta(minutes=1)
 _UNNOTED = (requests.Audit, requests.Checkpoint, requests.Purge)
 
@@ -47,15 +49,27 @@ async def checkpoint(core: Core, call: Call, request: requests.Checkpoint) -> di
     return signed(statement, key_file(core.settings.signing_key))
 
 
-class Reads:
-    """Notes reads in the audit log, where the store's mode says so; the mode is read once a minute."""
+class AuditingEngine(WrappedEngine):
+    """Notes reads in the audit log, where the store's mode says so; the mode is read once a minute.
 
-    def __init__(self, core: Core) -> None:
+    Args:
+        inner: the engine that answers.
+        core: the store, and the clock.
+    """
+
+    def __init__(self, inner: Engine, core: Core) -> None:
+        super().__init__(inner)
         self._core = core
         self._noted = False
         self._asked: datetime | None = None
 
-    async def note(self, call: Call, request: Request[Any], answer: Any) -> None:
+    async def answer(self, call: Call, request: Request[T]) -> T:
+        given = await self._inner.answer(call, request)
+        if not request.writes:
+            await self._note(call, request, given)
+        return given
+
+    async def _note(self, call: Call, request: Request[Any], answer: Any) -> None:
         """Note a read, durably."""
         log, moment = self._core.store.audit, self._core.clock()
         if log is None or isinstance(request, _UNNOTED):

@@ -1,14 +1,56 @@
-"""What languages stored records are in, and whether the vectors that are stored know them."""
+"""What languages stored records are in, whether the stored vectors know them, and the layer that says so."""
 
+import logging
 from collections import Counter
+from contextlib import suppress
+from typing import TypeVar
 
 from memorist.embedders import BundledEmbedder
+from memorist.engine.base import Engine, WrappedEngine
+from memorist.engine.core import Core
+from memorist.errors import MemoristError
 from memorist.languages import CODES, is_english, is_known, language, languages_of
+from memorist.operations.calls import Call
+from memorist.operations.requests import Recall, Request
 from memorist.records.filters import make_filter
 from memorist.records.scope import Reach
 from memorist.stores.base import Store
 
+T = TypeVar("T")
+log = logging.getLogger("memorist.languages")
 _MOST_NAMED = 3
+_MOST_READ = 1000
+"""So many records are read to see what languages they are in."""
+
+
+class AdvisingEngine(WrappedEngine):
+    """Warns once, after the first recall, of what an earlier version's vectors do not know of the caller's records.
+
+    Args:
+        inner: the engine that answers.
+        core: the store and the embedder.
+    """
+
+    def __init__(self, inner: Engine, core: Core) -> None:
+        super().__init__(inner)
+        self._core = core
+        self._advised = False
+
+    async def answer(self, call: Call, request: Request[T]) -> T:
+        given = await self._inner.answer(call, request)
+        if isinstance(request, Recall) and not self._advised:
+            self._advised = True
+            await self._advise(call)
+        return given
+
+    async def _advise(self, call: Call) -> None:
+        embedder = self._core.embedder.inner
+        if not isinstance(embedder, BundledEmbedder):
+            return
+        with suppress(MemoristError):
+            advice = await told_of_languages(self._core.store, embedder, call.scope.reach(), _MOST_READ)
+            if advice:
+                log.warning("%s", advice)
 
 
 async def told_of_languages(store: Store, embedder: BundledEmbedder, reach: Reach, most: int) -> str | None:

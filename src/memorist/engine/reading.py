@@ -1,6 +1,6 @@
 """Handlers of the requests that read: each returns the answer to one request in a scope."""
 
-from collections.abc import Set
+from collections.abc import Awaitable, Callable, Mapping, Set
 from typing import Any
 
 from memorist.engine.core import Core
@@ -8,6 +8,7 @@ from memorist.engine.inbox import waiting
 from memorist.operations import cursors, requests
 from memorist.operations.answers import ReplacementPage
 from memorist.operations.calls import Call
+from memorist.operations.requests import Request
 from memorist.recall.changes import Wanted, changes_behind
 from memorist.records.filters import Filter, make_filter
 from memorist.records.record import Change, Hit, Page, Record
@@ -21,14 +22,33 @@ async def recall(core: Core, call: Call, request: requests.Recall) -> list[Hit]:
     return await core.recaller.recall(walls, request, core.filter(request, call), call.notes, core.zone(call))
 
 
-async def standing(core: Core, call: Call, wanted: Set[str], limit: int, *, shared: bool) -> list[Record] | None:
-    """Return standing instructions and preferences, first those that hold most of the wanted terms, then the newest.
+class Reads:
+    """What a context reads of its memory, in its call.
 
-    Returns:
-        None where a wall is too large to know them.
+    Attributes:
+        recalls: how many recalls it took.
     """
-    filter = core.filter(requests.Recall(query="", shared=shared, min_trust="high"), call)
-    return await core.recaller.standing(call.scope.reach(shared=shared).walls(), filter, wanted, limit)
+
+    def __init__(self, core: Core, call: Call) -> None:
+        self._core = core
+        self._call = call
+        self.recalls = 0
+
+    async def answer(self, request: Request[Any]) -> Any:
+        """Return the answer to a request that reads."""
+        if isinstance(request, requests.Recall):
+            self.recalls += 1
+        return await _CONTEXT_READS[type(request)](self._core, self._call, request)
+
+    async def standing(self, wanted: Set[str], limit: int, *, shared: bool) -> list[Record] | None:
+        """Return standing instructions and preferences, first those with most of the wanted terms, then the newest.
+
+        Returns:
+            None where a wall is too large to know them.
+        """
+        core, scope = self._core, self._call.scope
+        filter = core.filter(requests.Recall(query="", shared=shared, min_trust="high"), self._call)
+        return await core.recaller.standing(scope.reach(shared=shared).walls(), filter, wanted, limit)
 
 
 async def recent(core: Core, call: Call, request: requests.Recent) -> list[Record]:
@@ -114,3 +134,11 @@ async def users(core: Core, call: Call, request: requests.Users) -> dict[str | N
     """Return the number of records of each user of the tenant."""
     call.scope.check_everyone()
     return await (waiting(core, call) if request.waiting else core.store.users(call.scope.tenant))
+
+
+_CONTEXT_READS: Mapping[type[Request[Any]], Callable[[Core, Call, Any], Awaitable[Any]]] = {
+    requests.Recall: recall,
+    requests.Browse: browse,
+    requests.Lookup: lookup,
+    requests.Get: get,
+}

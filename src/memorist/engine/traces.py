@@ -8,17 +8,19 @@ returns one. A trace that quotes a record is removed together with that record; 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from memorist.engine.base import Engine, WrappedEngine
 from memorist.engine.core import Core
 from memorist.errors import ConflictError
 from memorist.operations import cursors, requests
 from memorist.operations.answers import Context, ContextItem, Trace, TracedHit, TracePage
 from memorist.operations.calls import BEYOND, Call, Notes
+from memorist.operations.requests import Request
 from memorist.records.record import Action, Draft, Hit, Kind
 from memorist.records.scope import TRACES_PREFIX, Reach
 from memorist.records.times import iso
@@ -46,28 +48,40 @@ class _Ended:
     error: str | None = None
 
 
-class Tracer:
-    """Keeps a trace of each call, written once the call has been answered.
+class TraceKeepingEngine(WrappedEngine):
+    """Keeps a trace of each recall and context, written once the call has been answered.
 
     A trace that cannot be written is logged, and changes nothing for the call.
 
     Args:
+        inner: the engine that answers.
         core: the store, and how long a trace is kept.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, inner: Engine, core: Core) -> None:
+        super().__init__(inner)
         self._core = core
         self._pending: set[asyncio.Task[None]] = set()
 
-    async def traced(
-        self, call: Call, request: requests.Recall | requests.Context, answer: Callable[[Call], Awaitable[Any]]
-    ) -> Any:
+    async def answer(self, call: Call, request: Request[T]) -> T:
+        if isinstance(request, requests.Recall | requests.Context) and call.door.traced:
+            given: T = await self._traced(call, request)
+            return given
+        if isinstance(request, requests.Traces | requests.Secrets):
+            await self._settled()
+        return await self._inner.answer(call, request)
+
+    async def close(self) -> None:
+        await self._settled()
+        await self._inner.close()
+
+    async def _traced(self, call: Call, request: Any) -> Any:
         """Return the answer to a request, and keep a trace of it."""
         notes = Notes(request.query)
         ended = _Ended(call.at(request.scope(call.scope)), notes, request, self._core.clock())
         begun = time.perf_counter()
         try:
-            ended.given = await answer(replace(call, notes=notes))
+            ended.given = await self._inner.answer(replace(call, notes=notes), request)
             return ended.given
         except BaseException as error:
             ended.error = type(error).__name__
@@ -81,7 +95,7 @@ class Tracer:
             else:
                 log.warning("a trace was not kept: %d others wait to be written", _MOST_PENDING)
 
-    async def settled(self) -> None:
+    async def _settled(self) -> None:
         """Wait for the traces that this event loop is writing."""
         loop = asyncio.get_running_loop()
         while tasks := [task for task in self._pending if task.get_loop() is loop]:

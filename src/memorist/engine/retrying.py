@@ -1,0 +1,33 @@
+"""The layer that answers again where another process has reindexed the store."""
+
+from typing import TypeVar
+
+from memorist.engine.base import Engine, WrappedEngine
+from memorist.engine.core import Core
+from memorist.errors import EmbedderMismatchError
+from memorist.operations.calls import Call
+from memorist.operations.requests import Request
+
+T = TypeVar("T")
+
+
+class RetryingEngine(WrappedEngine):
+    """Answers a second time where the store got the vectors of another embedder that this one can be.
+
+    Args:
+        inner: the engine that answers.
+        core: the store and the embedder.
+    """
+
+    def __init__(self, inner: Engine, core: Core) -> None:
+        super().__init__(inner)
+        self._core = core
+
+    async def answer(self, call: Call, request: Request[T]) -> T:
+        try:
+            return await self._inner.answer(call, request)
+        except EmbedderMismatchError:
+            stored = await self._core.store.fingerprint()
+            if stored is None or not await self._core.embedder.suits(stored):
+                raise
+        return await self._inner.answer(call, request)
