@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from memorist.stores.postgres.batch import Batch
-from memorist.stores.postgres.libpq import Connection
+from memorist.stores.postgres.libpq import Connection, Cursor
 from memorist.stores.postgres.rows import escaped, lexemes_of
 from memorist.stores.rows import NAMES, name_of
 
@@ -16,56 +16,111 @@ async def send(connection: Connection, schema: str, batches: Sequence[Batch]) ->
     batches = [batch for batch in batches if batch.changes]
     if not batches:
         return
-    tenant, cursor = batches[0].wall.tenant, connection.cursor()
-    name = {batch.wall: batch.wall.user or "" for batch in batches}
-    if blanked := [(name[batch.wall], id) for batch in batches for id in batch.blanked]:
-        await cursor.execute(
-            f"UPDATE {schema}.changes SET before = NULL WHERE tenant = %s"
-            " AND (user_name, id) IN (SELECT * FROM unnest(%s::text[], %s::text[])) AND before IS NOT NULL".encode(),
-            (tenant, *columns_of(blanked)),
-        )
-    steps = [(step, (name[batch.wall], *row)) for batch in batches for step, row in batch.steps]
-    if removed := [(user, number) for step, (user, number, *_) in steps if step == "remove"]:
-        among = "(by_user, number) IN (SELECT * FROM unnest(%s::text[], %s::bigint[]))"
-        await cursor.execute(
-            f"DELETE FROM {schema}.quotes WHERE by_tenant = %s AND {among}".encode(), (tenant, *columns_of(removed))
-        )
-    for step, rows in _together(steps):
-        if step == "put":
-            await cursor.execute(*_bulk(schema, "records", _RECORDS, tenant, rows))
-        else:
-            await cursor.execute(*_removal(schema, "records", tenant, [row[:2] for row in rows]))
-    if quoting := [
-        (*name_of(wall), id, tenant, name[batch.wall], number)
-        for batch in batches
-        for number, quotes in batch.quoting.items()
-        for wall, id in quotes
-    ]:
-        given = "%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[]"
-        await cursor.execute(
-            f"INSERT INTO {schema}.quotes SELECT * FROM unnest({given}) ON CONFLICT DO NOTHING".encode(),
-            columns_of(quoting),
-        )
-    for some in _chunks([(name[batch.wall], *each) for batch in batches for each in batch.changes]):
-        await cursor.execute(*_bulk(schema, "changes", _CHANGES, tenant, some, update=False))
-    indexed = [(batch.wall, number, write) for batch in batches for number, write in batch.indexed.items()]
-    # before the index is written, which overwrites what this statement subtracts
-    await cursor.execute(*_outlines(schema, tenant, batches))
-    if gone := [(name[wall], number) for wall, number, write in indexed if write is None]:
-        for table in ("indexed", "words", "staged"):
-            await cursor.execute(*_removal(schema, table, tenant, gone))
-    found = [(wall, number, write) for wall, number, write in indexed if write is not None]
-    for part in _chunks(found):
+    sending = _Sending(connection.cursor(), schema, batches)
+    await sending.blank_changes()
+    await sending.records()
+    await sending.quotes()
+    await sending.changes()
+    await sending.outlines()
+    await sending.index()
+
+
+class _Sending:
+    """The statements of one tenant's batches, in the order in which they are sent.
+
+    Args:
+        cursor: what executes them.
+        schema: where the tables are.
+        batches: the changes behind each wall.
+    """
+
+    def __init__(self, cursor: Cursor, schema: str, batches: Sequence[Batch]) -> None:
+        self._cursor = cursor
+        self._schema = schema
+        self._batches = batches
+        self._tenant = batches[0].wall.tenant
+
+    async def blank_changes(self) -> None:
+        """Remove the earlier versions of what is forgotten."""
+        blanked = [(_user(batch), id) for batch in self._batches for id in batch.blanked]
+        if blanked:
+            await self._cursor.execute(
+                f"UPDATE {self._schema}.changes SET before = NULL WHERE tenant = %s"
+                " AND (user_name, id) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
+                " AND before IS NOT NULL".encode(),
+                (self._tenant, *columns_of(blanked)),
+            )
+
+    async def records(self) -> None:
+        """Store and remove records, and what removed ones quote."""
+        steps = [(step, (_user(batch), *row)) for batch in self._batches for step, row in batch.steps]
+        removed = [row[:2] for step, row in steps if step == "remove"]
+        if removed:
+            among = "(by_user, number) IN (SELECT * FROM unnest(%s::text[], %s::bigint[]))"
+            await self._cursor.execute(
+                f"DELETE FROM {self._schema}.quotes WHERE by_tenant = %s AND {among}".encode(),
+                (self._tenant, *columns_of(removed)),
+            )
+        for step, rows in _together(steps):
+            if step == "put":
+                await self._store("records", _RECORDS, rows)
+            else:
+                await self._remove("records", [row[:2] for row in rows])
+
+    async def quotes(self) -> None:
+        """Note which records quote which."""
         rows = [
-            (name[wall], number, escaped(write.terms or ""), write.vector, " ".join(sorted(write.marks)))
-            for wall, number, write in part
+            (*name_of(wall), id, self._tenant, _user(batch), number)
+            for batch in self._batches
+            for number, quotes in batch.quoting.items()
+            for wall, id in quotes
         ]
-        await cursor.execute(*_bulk(schema, "indexed", _INDEXED, tenant, rows))
-        words = [
-            (user, number, *reversed(lexemes_of(wall, terms)))
-            for (user, number, terms, *_), (wall, *_) in zip(rows, part, strict=True)
-        ]
-        await cursor.execute(*_bulk(schema, "words", _WORDS, tenant, words))
+        if rows:
+            given = "%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[]"
+            await self._cursor.execute(
+                f"INSERT INTO {self._schema}.quotes SELECT * FROM unnest({given}) ON CONFLICT DO NOTHING".encode(),
+                columns_of(rows),
+            )
+
+    async def changes(self) -> None:
+        """Append to the change log."""
+        rows = [(_user(batch), *each) for batch in self._batches for each in batch.changes]
+        for some in _chunks(rows):
+            await self._store("changes", _CHANGES, some, update=False)
+
+    async def outlines(self) -> None:
+        """Note what each wall holds, before the index is written, which overwrites what this statement subtracts."""
+        await self._cursor.execute(*_outlines(self._schema, self._tenant, self._batches))
+
+    async def index(self) -> None:
+        """Write and remove what records are found by."""
+        written = [(batch, number, write) for batch in self._batches for number, write in batch.indexed.items()]
+        gone = [(_user(batch), number) for batch, number, write in written if write is None]
+        if gone:
+            for table in ("indexed", "words", "staged"):
+                await self._remove(table, gone)
+        found = [(batch, number, write) for batch, number, write in written if write is not None]
+        for part in _chunks(found):
+            rows, words = list[Any](), list[Any]()
+            for batch, number, write in part:
+                terms = escaped(write.terms or "")
+                rows.append((_user(batch), number, terms, write.vector, " ".join(sorted(write.marks))))
+                words.append((_user(batch), number, *reversed(lexemes_of(batch.wall, terms))))
+            await self._store("indexed", _INDEXED, rows)
+            await self._store("words", _WORDS, words)
+
+    async def _store(
+        self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]], *, update: bool = True
+    ) -> None:
+        await self._cursor.execute(*_bulk(self._schema, table, columns, self._tenant, rows, update))
+
+    async def _remove(self, table: str, rows: Sequence[tuple[str, int]]) -> None:
+        await self._cursor.execute(*_removal(self._schema, table, self._tenant, rows))
+
+
+def _user(batch: Batch) -> str:
+    """Return the name of a batch's user as the tables have it."""
+    return batch.wall.user or ""
 
 
 _RECORDS = {
