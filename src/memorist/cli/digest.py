@@ -1,7 +1,9 @@
 """The command that extracts facts from raw messages: digest."""
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +17,8 @@ from memorist.cli.showing import clean, print_json
 from memorist.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from memorist.language import DigestReport
+    from memorist.language import Digest, DigestReport
+    from memorist.memory import Memory
 
 
 @command()
@@ -52,7 +55,7 @@ async def digest(
     those that are stored. The next run resumes one that was interrupted. Where the model cannot be reached, nothing
     is lost, and the exit code is 1.
     """
-    from memorist.language import Digest, DigestReport, Prices, Prompts, open_chat_model
+    from memorist.language import Digest, Prices, Prompts, open_chat_model
 
     if model is None or not model.strip():
         raise InvalidInputError("name a chat model with --model or MEMORIST_CHAT_MODEL")
@@ -66,27 +69,41 @@ async def digest(
         concurrency=concurrency,
         timeout=timeout,
     )
-    report, asking = DigestReport(), Prompts(folder=prompts, language=language)
+    asking = Prompts(folder=prompts, language=language)
+    digesting = partial(Digest, model=chat, prompts=asking, batch=batch, concurrency=concurrency, again=again)
     try:
         async with opened(context, user) as memory:
-            with records_bar("Digesting") as progress:
-                users = await memory.admin.users() if everyone else [None]
-                for each in [memory if name is None else memory.scoped(user=name) for name in users]:
-                    raw = Digest(each, chat, prompts=asking, batch=batch, concurrency=concurrency, again=again)
-                    if report.problem is not None and report.problem.temporary:  # an outage concerns all users
-                        report += DigestReport(left=await raw.pending())
-                    else:
-                        report += await raw.run(progress)
+            report = await _digested(memory, digesting, everyone=everyone)
     finally:
         await chat.close()
     if json:
-        problem = None if report.problem is None else report.problem.reason
-        usage = asdict(report.usage) | {"seconds": round(report.usage.seconds, 3)}
-        print_json({**asdict(report), "problem": problem, "usage": usage})
+        _print_json(report)
     else:
         _print(report)
     if report.left:
         raise click.exceptions.Exit(EXIT_FAILED)
+
+
+async def _digested(memory: "Memory", digesting: "Callable[[Memory], Digest]", *, everyone: bool) -> "DigestReport":
+    """Digest one user's messages, or every user's."""
+    from memorist.language import DigestReport
+
+    report = DigestReport()
+    with records_bar("Digesting") as progress:
+        users = await memory.admin.users() if everyone else [None]
+        for name in users:
+            digest = digesting(memory if name is None else memory.scoped(user=name))
+            if report.problem is not None and report.problem.temporary:  # an outage concerns all users
+                report += DigestReport(left=await digest.pending())
+            else:
+                report += await digest.run(progress)
+    return report
+
+
+def _print_json(report: "DigestReport") -> None:
+    problem = None if report.problem is None else report.problem.reason
+    usage = asdict(report.usage) | {"seconds": round(report.usage.seconds, 3)}
+    print_json({**asdict(report), "problem": problem, "usage": usage})
 
 
 def _print(report: "DigestReport") -> None:

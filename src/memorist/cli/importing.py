@@ -136,20 +136,35 @@ def _import(
     if not loading.json:
         _show(source.name, found, answered)
         _show_users(found, loading.user)
-    times = {name: None if (at := getattr(found, name)) is None else at.isoformat() for name in ("first", "last")}
-    talks = {"mine": {name or "": me for name, me in found.mine.items()}, "unsettled": [*found.unsettled]}
-    plain = {**asdict(found), **times, **talks}
+    plain = _plain(found)
     if dry_run:
         return {"found": plain, "bad": found.bad}
-    mine = dict(found.mine)
-    if found.unsettled and not yes and not loading.json and sys.stdin.isatty():
-        names = click.prompt("Which of these are you? (names, with commas; Enter for none)", "", show_default=False)
-        for me in filter(None, map(str.strip, names.split(","))):
-            mine |= {talk: me for talk, speakers in found.unsettled.items() if me in speakers}
+    asks = found.unsettled and not yes and not loading.json and sys.stdin.isatty()
+    mine = {**found.mine, **(_asked_who(found) if asks else {})}
     if not yes and (found.messages or found.notes):
         confirm("Import this?")
     total = found.messages + found.notes + found.bad
     return {"found": plain, **loading.store(source, replace(answered, me=mine or None), total)}
+
+
+def _plain(found: "Survey") -> dict[str, Any]:
+    """Return what was found as JSON has it."""
+    return {
+        **asdict(found),
+        "first": None if found.first is None else found.first.isoformat(),
+        "last": None if found.last is None else found.last.isoformat(),
+        "mine": {name or "": me for name, me in found.mine.items()},
+        "unsettled": [*found.unsettled],
+    }
+
+
+def _asked_who(found: "Survey") -> dict[str | None, str]:
+    """Ask which speakers the user is, and return who that is in each conversation."""
+    names = click.prompt("Which of these are you? (names, with commas; Enter for none)", "", show_default=False)
+    mine = dict[str | None, str]()
+    for me in filter(None, map(str.strip, names.split(","))):
+        mine |= {talk: me for talk, speakers in found.unsettled.items() if me in speakers}
+    return mine
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,38 +154,45 @@ def served(
     Returns:
         None where no server answers, or an option names an embedder or a file of settings.
     """
-    from memorist.cli.servers import running
-    from memorist.system.variables import check_variables
-
-    if options.embedder is not None or options.config is not None:
-        return None
-    db = options.db or os.environ.get("MEMORIST_DB") or None
     with foreseen():
-        check_variables()
-        if (url := running(options.settings().url if db is None and options.file.is_file() else db)) is None:
+        url = _server_of(options)
+        if url is None:
             return None
         from memorist.cli.asking import ask
 
         labels = {name: body.get(name) for name in ("agent", "session")}
         zone = options.zone or os.environ.get("MEMORIST_ZONE") or None
+        scope = {"tenant": options.tenant, "user": user, "zone": zone, **labels}
         rest = {name: value for name, value in body.items() if name not in labels}
         try:
-            found = ask(
-                url, verb, {"tenant": options.tenant, "user": user, "zone": zone, **labels}, rest, seconds=_LONGEST_WAIT
-            )
+            found = ask(url, verb, scope, rest, seconds=_LONGEST_WAIT)
         except OSError:  # the server has just ended
             return None
     if not found[filled]:
-
-        async def tell() -> None:
-            from memorist.memory import Memory
-
-            with suppress(MissingExtraError, StoreUnavailableError):
-                async with Memory.connect(url, tenant=options.tenant, user=user) as memory:
-                    await tell_of_others(memory)
-
-        run(tell)
+        run(lambda: _tell_of_others_at(url, options.tenant, user))
     return found
+
+
+def _server_of(options: Options) -> str | None:
+    """Return the URL of the server of this machine that serves the same database as the options name."""
+    from memorist.cli.servers import running
+    from memorist.system.variables import check_variables
+
+    if options.embedder is not None or options.config is not None:
+        return None
+    check_variables()
+    db = options.db or os.environ.get("MEMORIST_DB") or None
+    if db is None and options.file.is_file():
+        db = options.settings().url
+    return running(db)
+
+
+async def _tell_of_others_at(url: str, tenant: str, user: str | None) -> None:
+    from memorist.memory import Memory
+
+    with suppress(MissingExtraError, StoreUnavailableError):
+        async with Memory.connect(url, tenant=tenant, user=user) as memory:
+            await tell_of_others(memory)
 
 
 def check_exists(url: str) -> None:

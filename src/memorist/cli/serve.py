@@ -23,7 +23,9 @@ from memorist.records.times import in_words
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
+    from memorist.config import Settings
     from memorist.memory import Memory
+    from memorist.serve.limits import Limits
     from memorist.serve.observability import Observer
     from memorist.serve.quotas import Quotas
 
@@ -122,16 +124,6 @@ async def serve(
             )
             observer = Observer(names=log_names)
             routes = await stack.enter_async_context(_mcp(memory, observer, quotas, tools=tools, open_here=open_here))
-            told = {
-                "Store": shown_url(url),
-                "Embedder": shown_url(str(settings.embedder or "the one that comes with it")),
-                "Traces are kept for": in_words(float(settings.keep_traces)) if settings.keep_traces else "no time",
-                "What agents ask for": "waits in the inbox" if settings.confirm else "is done at once",
-                "Most requests at once": f"{concurrency:,}",
-                "Largest body": f"{body_mib:,} MiB",
-                "Largest import": f"{load_mib:,} MiB",
-                "Longest time": in_words(timeout),
-            }
             app = create_app(
                 memory,
                 open=open_here,
@@ -139,20 +131,43 @@ async def serve(
                 observer=observer,
                 quotas=quotas,
                 more=routes,
-                settings=told,
+                settings=_shown(settings, limits),
                 console=inherited is None,
             )
             if inherited is not None:
                 end_with_parent()
             tell = partial(_tell, served, mcp=bool(routes)) if inherited is None else partial(click.echo, READY)
-            embedding = asyncio.create_task(_embed_missing(memory))
-            try:
+            async with _embedding(memory):
                 await Server(app, proxies=trust_proxy, answering=tell).serve(sockets=[listening])
-            finally:
-                embedding.cancel()
-                await asyncio.wait([embedding])
     if inherited is None:
         click.echo("Ended; everything acknowledged is stored")
+
+
+def _shown(settings: "Settings", limits: "Limits") -> dict[str, str]:
+    """Return what the console shows of a server's settings."""
+    from memorist.serve.limits import MIB
+
+    return {
+        "Store": shown_url(settings.url),
+        "Embedder": shown_url(str(settings.embedder or "the one that comes with it")),
+        "Traces are kept for": in_words(float(settings.keep_traces)) if settings.keep_traces else "no time",
+        "What agents ask for": "waits in the inbox" if settings.confirm else "is done at once",
+        "Most requests at once": f"{limits.concurrency:,}",
+        "Largest body": f"{limits.body_bytes // MIB:,} MiB",
+        "Largest import": f"{limits.load_bytes // MIB:,} MiB",
+        "Longest time": in_words(limits.seconds),
+    }
+
+
+@asynccontextmanager
+async def _embedding(memory: "Memory") -> AsyncIterator[None]:
+    """Embed meanwhile what was stored to be embedded later."""
+    task = asyncio.create_task(_embed_missing(memory))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
 
 
 async def _embed_missing(memory: "Memory") -> None:

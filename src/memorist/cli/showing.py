@@ -56,17 +56,18 @@ def print_table(
     if not rows and none is not None:
         click.echo(none)
         return
-    if sys.stdout.isatty() or os.environ.get("FORCE_COLOR"):
-        if console().width >= _LEAST_FRAMED:
-            _print_framed(titles, rows, right)
-        elif len(titles) > 2:
-            for *others, text in rows:
-                below = "  ".join(f"{title} {_text(cell)}" for title, cell in zip(titles, others, strict=False))
-                click.echo(f"{_text(text)}\n{click.style(below, dim=True)}\n")
-        else:
-            for each in rows:
-                click.echo(": ".join(map(_text, each)))
-        return
+    if not sys.stdout.isatty() and not os.environ.get("FORCE_COLOR"):
+        _print_columns(titles, rows, right)
+    elif console().width >= _LEAST_FRAMED:
+        _print_framed(titles, rows, right)
+    elif len(titles) > 2:
+        _print_below(titles, rows)
+    else:
+        for each in rows:
+            click.echo(": ".join(map(_text, each)))
+
+
+def _print_columns(titles: Sequence[str], rows: Sequence[Sequence[Cell]], right: int) -> None:
     cells = [[_text(cell).split("\n") for cell in row] for row in (titles, *rows)]
     widths = [max(len(line) for lines in column for line in lines) for column in zip(*cells, strict=True)]
     for row in cells:
@@ -76,6 +77,12 @@ def print_table(
                 for number, (text, width) in enumerate(zip(line, widths, strict=True))
             )
             click.echo(f" {'  '.join(aligned)}".rstrip())
+
+
+def _print_below(titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+    for *others, text in rows:
+        below = "  ".join(f"{title} {_text(cell)}" for title, cell in zip(titles, others, strict=False))
+        click.echo(f"{_text(text)}\n{click.style(below, dim=True)}\n")
 
 
 def _print_framed(titles: Sequence[str], rows: Iterable[Sequence[Cell]], right: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memorist.cli.hooks.caller import Ask, Caller
 from memorist.cli.hooks.events import Event
@@ -16,6 +16,9 @@ from memorist.memory import Memory
 from memorist.operations import requests
 from memorist.records.origins import HOOK
 from memorist.system.places import config_file
+
+if TYPE_CHECKING:
+    from memorist.kinds import Message
 
 
 @contextmanager
@@ -50,6 +53,25 @@ async def _open(caller: Caller, *, server: bool = True, embeds: bool = True, bri
     return await Memory.open(settings=settings, **scope).through(HOOK)
 
 
+def _told(event: Event, said: dict[str, Any]) -> "tuple[list[Message], Path | None]":
+    """Return the messages that an agent tells with an event, or the transcript that it names."""
+    from memorist.files.transcripts import message_of
+    from memorist.kinds import Message
+
+    if event.says:
+        inner = said.get("tool_info")
+        fields = {**said, **inner} if isinstance(inner, dict) else said
+        spoken = [(fields.get(field), role) for field, role in event.says.items()]
+        texts = [(text, role) for text, role in spoken if isinstance(text, str) and text.strip()]
+        return [Message(content=text, role=role) for text, role in texts], None
+    entries = said.get("messages")
+    if isinstance(entries, list):
+        read = [message_of(each) for each in entries]
+        return [message for message in read if message is not None], None
+    path = said.get("transcript_path")
+    return [], Path(path).expanduser() if isinstance(path, str) and path else None
+
+
 def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
     """Store what was said in a session and is not stored yet.
 
@@ -58,19 +80,11 @@ def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
         MemoristError: nothing was stored; the next event tries again.
     """
     from memorist.agents import after_turn
-    from memorist.files.transcripts import last_messages, message_of, messages_back, read_transcript
-    from memorist.kinds import Message
+    from memorist.files.transcripts import last_messages, messages_back, read_transcript
 
-    transcript, messages = None, list[Message]()
-    if event.says:
-        fields = {**said, **(inner if isinstance(inner := said.get("tool_info"), dict) else {})}
-        spoken = [(fields.get(field), role) for field, role in event.says.items()]
-        messages = [Message(content=text, role=role) for text, role in spoken if isinstance(text, str) and text.strip()]
-    elif isinstance(entries := said.get("messages"), list):
-        messages = [message for each in entries if (message := message_of(each)) is not None]
-    elif isinstance(path := said.get("transcript_path"), str) and path:
-        transcript = Path(path).expanduser()
-    if caller.session is None or not (messages or (transcript and next(messages_back(transcript), None))):
+    messages, transcript = _told(event, said)
+    anything = messages or (transcript is not None and next(messages_back(transcript), None))
+    if caller.session is None or not anything:
         return
 
     async def store() -> None:

@@ -12,7 +12,7 @@ import click
 
 from memorist.cli.declaring import Argument, Option, command
 from memorist.cli.installing.agents import AGENTS, CodingAgent, Part, Registered
-from memorist.cli.installing.files import planned, tidy, written
+from memorist.cli.installing.files import FileEdit, planned, tidy, written
 from memorist.cli.installing.plugin import plugin_files, write_plugin
 from memorist.cli.running import Options, confirm
 from memorist.cli.showing import clean, shown_url
@@ -107,33 +107,55 @@ def _change(known: CodingAgent, root: Path | None, registered: Registered | None
         dry_run: whether nothing is written.
         yes: whether nobody is asked.
     """
-    out = registered is None
-    files: dict[Path, list[Part]] = {}
-    for part in (known.server, known.hooks):
-        if (file := part.file(root)) is not None:
-            files.setdefault(file, []).append(part)
-    changes = []
-    for file, parts in files.items():
-        put, take = [part.edit(registered or Registered()) for part in parts], [part.edit(None) for part in parts]
-        if (change := planned(file, put, take, out=out, project=root)) is not None:
-            changes.append(change)
-        elif out and not dry_run:  # a command that was killed may have left a backup
-            tidy(file, root or Path.home())
+    changes = _planned(known, root, registered, tidies=not dry_run)
     if not changes:
         click.echo(f"{known.name} has it as it should be; nothing is to be written")
+        return
     for change in changes:
-        mark = " (new)" if change.before is None else " (goes)" if change.after is None else ""
-        click.echo(f"{change.file}{mark}")
+        click.echo(f"{change.file}{_mark(change)}")
         _show(change.lines())
-    if not changes or dry_run:
+    if dry_run:
         return
     if not yes:
         confirm("Write this?")
     for change in changes:
-        backup = written(change, out_of=(root or Path.home()) if out else None, project=root)
+        backup = written(change, out_of=(root or Path.home()) if registered is None else None, project=root)
         kept = f"; as it was: {backup}" if backup else ""
         click.echo(f"{'Removed' if change.after is None else 'Wrote'} {change.file}{kept}")
     click.echo(f"Look at it with {known.look}. Sessions that are open see it when they begin anew.")
+
+
+def _planned(known: CodingAgent, root: Path | None, registered: Registered | None, *, tidies: bool) -> list[FileEdit]:
+    """Return what is to change in each file; where nothing is left to take out, remove a leftover backup.
+
+    Args:
+        known: the agent.
+        root: as in `_change`.
+        registered: as in `_change`.
+        tidies: whether a backup that a killed command may have left is removed.
+    """
+    out = registered is None
+    files: dict[Path, list[Part]] = {}
+    for part in (known.server, known.hooks):
+        file = part.file(root)
+        if file is not None:
+            files.setdefault(file, []).append(part)
+    changes = list[FileEdit]()
+    for file, parts in files.items():
+        put = [part.edit(registered or Registered()) for part in parts]
+        take = [part.edit(None) for part in parts]
+        change = planned(file, put, take, out=out, project=root)
+        if change is not None:
+            changes.append(change)
+        elif out and tidies:
+            tidy(file, root or Path.home())
+    return changes
+
+
+def _mark(change: FileEdit) -> str:
+    if change.before is None:
+        return " (new)"
+    return " (goes)" if change.after is None else ""
 
 
 def _show(lines: Iterable[str]) -> None:

@@ -95,24 +95,39 @@ def names_of(texts: Sequence[str], layout: Layout) -> list[Group]:
     texts, times the logarithm of how rare it is among all, so that words that occur in every text name no group.
     """
     inside = [Counter[str]() for _ in range(layout.groups)]
+    first = dict[int, str]()
     for text, group in zip(texts, layout.group, strict=True):
         inside[group].update(set(_WORD.findall(text.casefold())) - stop_words())
+        first.setdefault(int(group), text)
     whole = sum(inside, Counter[str]())
-    groups = []
+    groups = list[Group]()
     for number, words in enumerate(inside):
         mine = layout.group == number
-        size, rest = int(mine.sum()), len(texts) - int(mine.sum())
+        size = int(mine.sum())
         if not size:
             continue
-        weight = {
-            word: (held / size - (whole[word] - held) / max(rest, 1)) * math.log(len(texts) / whole[word])
-            for word, held in words.items()
-            if held > 1 or size < _RECORDS_A_GROUP
-        }
-        best = sorted((word for word in weight if weight[word] > 0), key=lambda word: (-weight[word], word))[:_WORDS]
+        best = _words_apart(words, size, whole, len(texts))
         if not best:  # no word sets it apart: what is said most in it, or the beginning of a text
-            best = [word for word, _ in words.most_common(_WORDS)]
-            best = best or [next(text for text, of in zip(texts, layout.group, strict=True) if of == number)[:_NAME]]
+            best = [word for word, _ in words.most_common(_WORDS)] or [first[number][:_NAME]]
         x, y = np.median(layout.positions[mine], axis=0)
         groups.append(Group(size, tuple(best), float(x), float(y)))
     return sorted(groups, key=lambda each: -each.count)
+
+
+def _words_apart(words: Counter[str], size: int, whole: Counter[str], texts: int) -> list[str]:
+    """Return the words that set a group apart, the weightiest first.
+
+    Args:
+        words: how many of the group's texts hold each word.
+        size: how many texts the group has.
+        whole: how many of all texts hold each word.
+        texts: how many texts there are.
+    """
+    weight = dict[str, float]()
+    for word, held in words.items():
+        if held == 1 and size >= _RECORDS_A_GROUP:
+            continue
+        elsewhere = (whole[word] - held) / max(texts - size, 1)
+        weight[word] = (held / size - elsewhere) * math.log(texts / whole[word])
+    apart = [word for word in weight if weight[word] > 0]
+    return sorted(apart, key=lambda word: (-weight[word], word))[:_WORDS]

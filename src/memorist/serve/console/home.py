@@ -92,24 +92,33 @@ async def users(visit: Visit) -> Response:
     memory = visit.server.memory.scoped(tenant=tenant)
     back = visit.value("back")
     back = back if back in BACK_TO else None
-    tenants = None
-    if visit.grant.tenant is None:  # the tenants that tokens were made for
-        named = [each.grant.tenant for each in await visit.server.tokens.list()]
-        tenants = sorted({tenant for tenant in named if tenant is not None})
-    rows, more, name, sort = None, None, visit.value("name"), visit.value("sort")
+    name, sort = visit.value("name"), visit.value("sort")
     if sort not in (None, "name"):
         raise InvalidInputError(f"sort is name or left out, not {shown(sort)}")
+    values: dict[str, Any] = {"rows": None, "more": None, "name": name, "sort": sort, "back": back}
     if visit.may_see_all:
-        found = await memory.admin.users()
-        wanted = (name or "").casefold()
-        people = [row for row in _people(visit, found, back or "/") if wanted in row.name.casefold()]
-        if sort == "name":
-            people.sort(key=lambda row: row.name.casefold())
+        people = _people(visit, await memory.admin.users(), back or "/")
+        rows = _chosen(people, name or "", by_name=sort == "name")
         start = visit.number("start")
-        rows, rest = people[start : start + _PAGE], len(people) > start + _PAGE
-        more = visit.link("/users", back=back, name=name, sort=sort, start=start + _PAGE) if rest else None
-    values: Any = {"rows": rows, "more": more, "name": name, "sort": sort, "back": back, "tenants": tenants}
-    return visit.page("users.html", title="Whose memory", **values)
+        end = start + _PAGE
+        values["rows"] = rows[start:end]
+        if len(rows) > end:
+            values["more"] = visit.link("/users", back=back, name=name, sort=sort, start=end)
+    tenants = await _tenants(visit) if visit.grant.tenant is None else None
+    return visit.page("users.html", title="Whose memory", tenants=tenants, **values)
+
+
+async def _tenants(visit: Visit) -> list[str]:
+    """Return the tenants that tokens were made for."""
+    tokens = await visit.server.tokens.list()
+    return sorted({each.grant.tenant for each in tokens if each.grant.tenant is not None})
+
+
+def _chosen(people: list[Row], name: str, *, by_name: bool) -> list[Row]:
+    """Return the people whose names hold a text."""
+    wanted = name.casefold()
+    found = [row for row in people if wanted in row.name.casefold()]
+    return sorted(found, key=lambda row: row.name.casefold()) if by_name else found
 
 
 def _people(visit: Visit, found: Mapping[str | None, int], path: str) -> list[Row]:

@@ -59,6 +59,8 @@ async def draw(visit: Visit) -> Response:
     places = places_of(groups)
     codes, legend = _coloured(records, colour, visit)
     kept = {"colour": None if colour == "kind" else colour, "everyone": everyone, "q": question}
+    as_dots = len(records) <= _MOST_DOTS
+    colours = [name for name in _COLOURS if name != "user" or everyone]
     return visit.page(
         "map.html",
         title="Map",
@@ -68,15 +70,13 @@ async def draw(visit: Visit) -> Response:
         places=places,
         legend=legend,
         colour=colour,
-        colours=[
-            (name, visit.link("/map", **{**kept, "colour": name})) for name in _COLOURS if name != "user" or everyone
-        ],
+        colours=[(name, visit.link("/map", **{**kept, "colour": name})) for name in colours],
         everyone=everyone,
         others=visit.link("/map", **{**kept, "everyone": not everyone}) if visit.may_show_everyone else None,
         asked=question,
         found=len(found & {each.id for each in records}),
-        dots=_dots(visit, records, layout, codes, found) if len(records) <= _MOST_DOTS else [],
-        cells=_cells(layout) if len(records) > _MOST_DOTS else [],
+        dots=_dots(visit, records, layout, codes, found) if as_dots else [],
+        cells=[] if as_dots else _cells(layout),
         labels=json.dumps(places),
         points=_points(records, layout, codes, found),
         width=WIDTH,

@@ -145,15 +145,9 @@ def record_of(
     plain = record.read_in(zone).to_dict()
     authors = plain.pop("origin")["authors"]
     plain["authors"] = [] if authors == ["user"] else authors
-    found = {
-        name: value
-        for name, value in plain.items()
-        if name not in _WALLS and value is not None and value not in ({}, []) and not (name == "verified" and not value)
-    }
+    found = {name: value for name, value in plain.items() if _says(name, value)}
     most, cut = most or share(1), dict[str, Any]()
-    for name in LONG:
-        if name not in found:
-            continue
+    for name in [each for each in LONG if each in found]:
         value, start = found[name], offset if name == field else 0
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if start or len(text) > most:
@@ -161,6 +155,13 @@ def record_of(
             found[name] = part if isinstance(value, str) else {"excerpt": part}
             cut[name] = {"from": start, "to": start + len(part), "of": len(text)}
     return {**found, "cut": cut} if cut else found
+
+
+def _says(name: str, value: Any) -> bool:
+    """Whether a field of a record is shown: not the walls, and nothing that is empty."""
+    if name in _WALLS or value is None:
+        return False
+    return bool(value) if name == "verified" else value not in ({}, [])
 
 
 def records_of(records: list[Record], zone: tzinfo) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from memorist.engine.cleaning import cleaned
 from memorist.errors import ConflictError
 from memorist.memory import Memory
 from memorist.operations.requests import Remember
-from memorist.records.record import Action, Draft, Kind, Record
+from memorist.records.record import Action, Change, Draft, Kind, Record
 from memorist.records.scope import SERVER_TENANT
 from memorist.serve.rest.problems import KeyReusedError
 from memorist.system.aside import aside
@@ -176,23 +176,31 @@ async def _remembered(memory: Memory, named: Sequence[Draft], since: datetime | 
     """
     first: list[Record] = []
     for draft in named:
-        changes = await memory.history(draft.id or "")
-        # An id may have been given before: the last record stored under it counts.
-        begun = [change for change in changes if change.action is Action.REMEMBERED] or changes
-        if not begun or (since is not None and begun[-1].at < since):
+        change = await _begun(memory, draft)
+        if change is None or (since is not None and change.at < since):
             if since is not None or not first:
                 return None
             raise KeyReusedError(_REUSED)
-        record = begun[-1].record
-        if record is None:
+        if change.record is None:
             raise ConflictError("what this Idempotency-Key stored has been forgotten since")
-        wanted = await aside(partial(_stored, draft, memory, record.created_at), draft)
-        if any(getattr(record, name) != getattr(wanted, name) for name in _COMPARED):
+        if await _differs(memory, draft, change.record):
             if since is not None:
                 return None  # another has taken the id meanwhile: the verb raises
             raise KeyReusedError(_REUSED)
-        first.append(record)
+        first.append(change.record)
     return first or None
+
+
+async def _begun(memory: Memory, draft: Draft) -> Change | None:
+    """Return the change that stored the last record with a draft's id, which may have been given before."""
+    changes = await memory.history(draft.id or "")
+    begun = [change for change in changes if change.action is Action.REMEMBERED] or changes
+    return begun[-1] if begun else None
+
+
+async def _differs(memory: Memory, draft: Draft, record: Record) -> bool:
+    wanted = await aside(partial(_stored, draft, memory, record.created_at), draft)
+    return any(getattr(record, name) != getattr(wanted, name) for name in _COMPARED)
 
 
 def _stored(draft: Draft, memory: Memory, created_at: datetime) -> Record:
