@@ -258,7 +258,7 @@ async def test_nothing_internal_is_told_or_logged(
     async def broken(*arguments: Any, **options: Any) -> None:
         raise RuntimeError(text)
 
-    monkeypatch.setattr(Memory, "recall", broken)
+    monkeypatch.setattr(Memory, "ask", broken)
     with caplog.at_level(logging.DEBUG, logger="memorist"):
         assert await error(tools, "search_memories", query="x") == "the server failed; its log says more"
     assert "RuntimeError" in caplog.text and "in broken" in caplog.text and "secret" not in caplog.text
