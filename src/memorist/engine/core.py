@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
@@ -126,20 +126,21 @@ class Core:
         await self.embedder.ready()
         fingerprint = self.embedder.fingerprint
         brought = [position for position in wanted if given[position] is not None]
-        several, length = [given[position] for position in brought], self.embedder.dimensions
-        try:
-            rows = unit_rows(several, len(several), length, "the vectors given")
-        except EmbedderError:  # one by one, so that the error names the wrong one
-            rows = np.concatenate([given_vector(each, length) for each in several])
-        for position, row in zip(brought, rows, strict=True):
-            vectors[position] = row
-        missing = [position for position in wanted if vectors[position] is None]
+        _set_at(vectors, brought, self._checked([given[position] for position in brought]))
+        missing = [position for position in wanted if given[position] is None]
         if missing and not later:
-            rows = await embedded(self.embedder, [records[position] for position in missing])
-            for position, row in zip(missing, rows, strict=True):
-                vectors[position] = row
+            texts = [records[position] for position in missing]
+            _set_at(vectors, missing, await embedded(self.embedder, texts))
         await self.store.bind(fingerprint, self.embedder.dimensions)
         return vectors
+
+    def _checked(self, given: Sequence[Any]) -> Iterable[Vector]:
+        """Return the vectors that a caller brought as unit vectors."""
+        length = self.embedder.dimensions
+        try:
+            return unit_rows(given, len(given), length, "the vectors given")
+        except EmbedderError:  # one by one, so that the error names the wrong one
+            return np.concatenate([given_vector(each, length) for each in given])
 
     async def embed_ahead(self, records: Sequence[Record]) -> None:
         """Embed the texts of records that are about to be stored, as many as the embedder's cache surely keeps."""
@@ -193,6 +194,11 @@ class Core:
         new = replace(new, **check_fields(new))
         same = (old.content, old.cue, old.metadata, old.payload) == (new.content, new.cue, new.metadata, new.payload)
         return new if same else cleaned(new, self.settings.secrets)
+
+
+def _set_at(vectors: list[Vector | None], positions: Sequence[int], rows: Iterable[Vector]) -> None:
+    for position, row in zip(positions, rows, strict=True):
+        vectors[position] = row
 
 
 def _key(record: Record) -> tuple[Any, ...]:

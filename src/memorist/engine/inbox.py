@@ -12,7 +12,7 @@ which the same is refused later.
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -107,36 +107,41 @@ _Settled: TypeAlias = tuple[Change, str, Author, list[str]]
 
 async def _to_remember(core: Core, call: Call, asked: requests.Remember) -> _Settled:
     records = await aside(lambda: core.stamp(asked.records, call), asked.records)
-    drafts = tuple(
-        replace(
-            draft,
-            id=each.id,
-            vector=None,
-            happened_at=each.happened_at,
-            expires_at=each.expires_at,
-            author=each.origin.authors or None,
-        )
-        for draft, each in zip(asked.records, records, strict=True)
-    )
-    about = {id: None for draft in drafts for id in (draft.supersedes, *draft.derived_from) if isinstance(id, str)}
-    for id in about:
+    drafts = tuple(_as_stamped(draft, each) for draft, each in zip(asked.records, records, strict=True))
+    named = [id for draft in drafts for id in (draft.supersedes, *draft.derived_from) if isinstance(id, str)]
+    for id in dict.fromkeys(named):
         await _seen(core, call, id)
     taken = await core.store.get(call.scope.wall, [str(each.id) for each in drafts])
     if taken and asked.if_exists == "error":
         raise ConflictError(f"the id {shown(taken[0].id)} is taken in this scope; choose another")
     going = await core.store.get(call.scope.wall, asked.forgetting)
-    held = [
-        each
-        for draft in drafts
-        if draft.key is not None and asked.if_exists == "replace"
-        for each in await core.store.select(
-            call.scope.reach(), make_filter(kind=draft.kind, key=draft.key), order="newest", limit=1
-        )
-    ]
-    about |= {each.id: None for each in (*taken, *going, *held)}
+    replaced = await _with_keys(core, call, drafts) if asked.if_exists == "replace" else []
+    about = dict.fromkeys([*named, *(each.id for each in (*taken, *going, *replaced))])
     authors = joined(each.origin.authors for each in records) or Author.ASSISTANT
     text = "\n\n".join(each.content for each in records) or _excerpts(going)
     return replace(asked, records=drafts), text, authors, list(about)
+
+
+def _as_stamped(draft: Draft, record: Record) -> Draft:
+    """Return a draft that makes the same record later."""
+    return replace(
+        draft,
+        id=record.id,
+        vector=None,
+        happened_at=record.happened_at,
+        expires_at=record.expires_at,
+        author=record.origin.authors or None,
+    )
+
+
+async def _with_keys(core: Core, call: Call, drafts: Iterable[Draft]) -> list[Record]:
+    """Return the records that have the keys of drafts."""
+    found = list[Record]()
+    for draft in drafts:
+        if draft.key is not None:
+            chosen = make_filter(kind=draft.kind, key=draft.key)
+            found += await core.store.select(call.scope.reach(), chosen, order="newest", limit=1)
+    return found
 
 
 async def _to_revise(core: Core, call: Call, asked: requests.Revise) -> _Settled:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+from memorist.audit.log import AuditEntry
 from memorist.audit.signing import key_file, signed
 from memorist.engine.core import Core
 from memorist.engine.writing import forget
@@ -42,11 +43,7 @@ async def purge(core: Core, call: Call, request: requests.Purge) -> Receipt:
     if not dry_run:
         signed({}, file)  # raises before anything is deleted if the receipt cannot be signed
     texts = await _texts_of(core, wall)
-    tokens = (
-        0
-        if wall.user is None
-        else await core.store.count(_SERVER.reach(), core.filter(_tokens(wall), call.at(_SERVER)))
-    )
+    tokens = await _count_tokens(core, call, wall)
     # any trace may quote shared records
     quoting = Reach(wall.traces.tenant, None if wall.user is None else (wall.user,))
     traces = await core.store.count(quoting, _EVERYTHING)
@@ -54,8 +51,7 @@ async def purge(core: Core, call: Call, request: requests.Purge) -> Receipt:
     kinds = await (_counted(core, wall) if dry_run else _deleted(core, call, wall))
     found = await core.store.search(wall, texts)
     backups = [copy async for copy in _backups(core, wall, texts)]
-    log = core.store.audit
-    last = None if log is None or await log.mode() == "off" else await log.last()
+    last = await _last_entry(core)
     salt = secrets.token_hex(16)
     statement = {
         "type": DRY_RUN if dry_run else RECEIPT,
@@ -75,6 +71,20 @@ async def purge(core: Core, call: Call, request: requests.Purge) -> Receipt:
     }
     unsigned = {"signature": None, "unsigned": "it is a dry run, and nothing was deleted"}
     return Receipt(statement | unsigned if dry_run else signed(statement, file))
+
+
+async def _count_tokens(core: Core, call: Call, wall: Wall) -> int:
+    if wall.user is None:
+        return 0
+    return await core.store.count(_SERVER.reach(), core.filter(_tokens(wall), call.at(_SERVER)))
+
+
+async def _last_entry(core: Core) -> AuditEntry | None:
+    """Return the last entry of the audit log, where one is kept."""
+    log = core.store.audit
+    if log is None or await log.mode() == "off":
+        return None
+    return await log.last()
 
 
 def _tokens(wall: Wall) -> requests.Forget:

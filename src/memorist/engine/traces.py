@@ -119,23 +119,18 @@ class TraceKeepingEngine(WrappedEngine):
 def _draft_of(ended: _Ended, until: datetime) -> Draft:
     """Return the record of a trace. It contains no text of the records, except what a context quotes."""
     given = ended.given
-    shown: Sequence[Hit | ContextItem] = given or () if not isinstance(given, Context) else given.items
+    shown: Sequence[Hit | ContextItem] = (given.items if isinstance(given, Context) else given) or ()
     places = given.places() if isinstance(given, Context) else [None] * len(shown)
-    told = {(each.record.scope.user, each.record.id) for each in shown}
-    ranked = sorted(ended.notes.ranked, key=lambda hit: (-hit.score, -hit.similarity))
-    missed = [hit for hit in ranked if (hit.record.scope.user, hit.record.id) not in told][:BEYOND]
-    defaults, given_now = type(ended.request).__dataclass_fields__, ended.request.given().items()
-    asked = {name: value for name, value in given_now if name not in _UNTOLD and value != defaults[name].default}
     parts = dict(ended.notes.parts)
     parts["choosing"] = max(ended.seconds - sum(parts.values()), 0.0)
     payload: dict[str, Any] = {
         "verb": ended.request.verb,
         "door": ended.call.door.name,
         "question": ended.request.query[:_LONGEST],
-        "asked": asked,
+        "asked": _asked(ended.request),
         "hits": [asdict(_traced(*each)) for each in zip(shown, places, strict=True)],
-        "missed": [asdict(_traced(each)) for each in missed],
-        "empty": not told,
+        "missed": [asdict(_traced(each)) for each in _missed(ended.notes, shown)],
+        "empty": not shown,
         "seconds": ended.seconds,
         "parts": parts,
         "error": ended.error,
@@ -151,6 +146,20 @@ def _draft_of(ended: _Ended, until: datetime) -> Draft:
         happened_at=ended.at,
         expires_at=until,
     )
+
+
+def _asked(request: requests.Recall | requests.Context) -> dict[str, Any]:
+    """Return the arguments that differ from their defaults and are kept."""
+    fields = request.__dataclass_fields__
+    given = request.given().items()
+    return {name: value for name, value in given if name not in _UNTOLD and value != fields[name].default}
+
+
+def _missed(notes: Notes, shown: Sequence[Hit | ContextItem]) -> list[Hit]:
+    """Return the best hits that were not shown."""
+    told = {(each.record.scope.user, each.record.id) for each in shown}
+    ranked = sorted(notes.ranked, key=lambda hit: (-hit.score, -hit.similarity))
+    return [hit for hit in ranked if (hit.record.scope.user, hit.record.id) not in told][:BEYOND]
 
 
 def _traced(each: Hit | ContextItem, place: tuple[int, int] | None = None) -> TracedHit:

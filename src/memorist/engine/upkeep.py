@@ -109,22 +109,24 @@ async def _vectors(
 
     If a record changes meanwhile, the store ignores what is staged for the version that was read.
     """
-    records, same = [record for _, _, record in rows], defaultdict(list)
+    records = [record for _, _, record in rows]
     kept = await aside(
         lambda: [all(embedder.keeps(stored or "", part) for part in parts_of(record)) for record in records], records
     )
+    same = defaultdict[Wall, list[int]](list)
     for (number, _, record), keeps in zip(rows, kept, strict=True):
         if keeps:
             same[record.scope.wall].append(number)
-    known = {
-        (wall, number): vector
-        for wall, numbers in same.items()
-        for number, vector in (await core.store.vectors(wall, numbers)).items()
-    }
-    found = [known.get((record.scope.wall, number)) for number, _, record in rows]
-    missing = [record for (_, _, record), vector in zip(rows, found, strict=True) if vector is None]
-    made = iter(await embedded(embedder, missing) if missing else ())
-    return [next(made) if vector is None else vector for vector in found]
+    found = dict[tuple[Wall, int], Vector]()
+    for wall, numbers in same.items():
+        for number, vector in (await core.store.vectors(wall, numbers)).items():
+            found[wall, number] = vector
+    places = [(record.scope.wall, number) for number, _, record in rows]
+    missing = [position for position, place in enumerate(places) if place not in found]
+    if missing:
+        made = await embedded(embedder, [records[position] for position in missing])
+        found |= zip((places[position] for position in missing), made, strict=True)
+    return [found[place] for place in places]
 
 
 _KEY = "retention/"

@@ -245,25 +245,18 @@ class _Batch:
     async def remember(self, draft: Draft, record: Record, vector: Vector | None) -> Record:
         """Add the write that stores `record`, and return the record as it will be stored."""
         old = None if self._if_exists == "error" else await self._taken(record, draft.supersedes)
-        if old is not None and old.id == record.id and not self._scope.sees(old.scope):
-            raise ConflictError(f"the id {shown(record.id)} is taken by another agent or session; choose another id")
-        if old is not None and self._if_exists == "ignore":
-            return old
-        record = self._derived(record, () if old is None else old.origin.derived_from)
-        if old is not None:
-            rating = old.rating if record.rating is None else record.rating
-            labels = old.scope
-            if old.id == record.id:  # a record keeps its labels
-                agent, session = record.scope.agent or labels.agent, record.scope.session or labels.session
-                labels = replace(record.scope, agent=agent, session=session)
-            origin = replace(record.origin, authors=record.origin.authors | old.origin.authors)
-            record = replace(
-                record, id=old.id, scope=labels, created_at=old.created_at, version=old.version + 1, rating=rating,
-                origin=origin,
-            )  # fmt: skip
+        if old is None:
+            action, record = Action.REMEMBERED, self._derived(record, ())
+        else:
+            if old.id == record.id and not self._scope.sees(old.scope):
+                raise ConflictError(
+                    f"the id {shown(record.id)} is taken by another agent or session; choose another id"
+                )
+            if self._if_exists == "ignore":
+                return old
+            action, record = Action.REVISED, _in_place_of(old, self._derived(record, old.origin.derived_from))
         if draft.supersedes is not None:
             await self._supersede(draft.supersedes, record)
-        action = Action.REMEMBERED if old is None else Action.REVISED
         sources = frozenset(record.origin.derived_from).intersection(self._sources).difference(self._gone)
         self._add(await self._core.put(record, action, vector, self._analyses, derived_from=sources))
         return record
@@ -308,3 +301,23 @@ class _Batch:
     def _add(self, write: Put) -> None:
         self.writes.append(write)
         self._known[write.record.id] = self._sources[write.record.id] = write.record
+
+
+def _in_place_of(old: Record, record: Record) -> Record:
+    """Return a record as the next version of the one whose place it takes."""
+    labels = old.scope
+    if old.id == record.id:  # a record keeps its labels
+        labels = replace(
+            record.scope,
+            agent=record.scope.agent or labels.agent,
+            session=record.scope.session or labels.session,
+        )
+    return replace(
+        record,
+        id=old.id,
+        scope=labels,
+        created_at=old.created_at,
+        version=old.version + 1,
+        rating=old.rating if record.rating is None else record.rating,
+        origin=replace(record.origin, authors=record.origin.authors | old.origin.authors),
+    )
