@@ -184,7 +184,7 @@ async def test_a_line_names_its_user_or_is_the_scopes(memory: Memory) -> None:
 BAD: dict[str, tuple[Any, str]] = {
     "broken": ('{"text": "Hi"', "not JSON"),
     "no object": ('["Hi"]', "a list"),
-    "a bare text": ('"Hi"', "a text"),
+    "a bare text": ('"Hi"', "a string"),
     "no text": ({"speaker": "Ann"}, "neither text nor content"),
     "blank text": ({"text": " \n"}, "blank"),
     "text is a list": ({"content": [{"type": "text"}]}, "string"),

@@ -208,7 +208,7 @@ async def test_a_write_to_a_file_that_was_taken_away_is_refused(
         how(path.with_name(path.name + end))
         there = {each.name: each.stat().st_ino for each in path.parent.iterdir()}
         for number in range(2):
-            with pytest.raises(StoreUnavailableError, match=r"memory\.db\S* was \w+.* nothing more is stored"):
+            with pytest.raises(StoreUnavailableError, match=r"memory\.db\S* was \w+.* writes are refused"):
                 await memory.remember(f"Milk {number}")
         for call in (memory.rate(kept[0], 1), memory.forget(kept[1]), memory.purge(shared=True)):
             with pytest.raises(StoreError):
@@ -530,7 +530,7 @@ async def test_a_newer_file_names_the_copy_from_before_its_upgrade(tmp_path: Pat
         pass
     with apsw.Connection(str(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(SchemaError, match=r"newer Memorist .* without what was stored since, is in .*v6\.bak"):
+    with pytest.raises(SchemaError, match=r"newer Memorist .* without later writes, is .*v6\.bak"):
         async with Memory.open(path, embedder="hash"):
             pass
 
@@ -555,7 +555,7 @@ async def test_a_file_that_can_only_be_read_is_counted_and_recalled(
             assert found is not None and found.spans
             assert len(await asyncio.gather(*(memory.get(id) for id in ids))) == 20
             for call in (memory.remember("Tea"), memory.forget(*ids), memory.revise(min(ids), content="x")):
-                with pytest.raises(StoreUnavailableError, match="can only be read here"):
+                with pytest.raises(StoreUnavailableError, match="is read-only here"):
                     await call
             assert await memory.count() == 20
     assert (path.stat().st_mtime_ns, sorted(each.name for each in shelf.iterdir())) == before
@@ -571,7 +571,10 @@ async def test_a_file_that_can_only_be_read_is_not_read_without_its_log(shelf: P
     process.communicate()
     path.with_name("memory.db-shm").unlink()
     lock_up(shelf)
-    with as_nobody(), pytest.raises(StoreUnavailableError, match=r"log .*-wal holds what is not in the file yet"):
+    with (
+        as_nobody(),
+        pytest.raises(StoreUnavailableError, match=r"log .*-wal has changes that are not in the file yet"),
+    ):
         await opened(path)
 
 

@@ -174,9 +174,9 @@ async def test_a_file_that_is_no_export_is_refused(open_file: Open, first: str, 
 
 async def test_nothing_is_no_export_and_one_text_is_no_lines(open_file: Open) -> None:
     async with open_file("new") as new:
-        with pytest.raises(FormatError, match="nothing"):
+        with pytest.raises(FormatError, match="it is empty"):
             await new.load(["", "\n"])
-        with pytest.raises(InvalidInputError, match="one by one"):
+        with pytest.raises(InvalidInputError, match="an iterable of lines"):
             await new.load(HEADER)
         assert (await new.load(["\ufeff" + HEADER])).added == 0
 

@@ -394,7 +394,7 @@ async def test_forget_by_id_and_by_filter(alice: Memory, bob: Memory) -> None:
 async def test_a_condition_without_a_comparison_forgets_nothing(alice: Memory, where: Any) -> None:
     await alice.remember("Likes tea", key="k")
     for narrowing in ({"where": where}, {"payload": where}, {"key_prefix": ""}):
-        with pytest.raises(InvalidInputError, match="to delete everything of a scope there is purge"):
+        with pytest.raises(InvalidInputError, match="to delete everything of a scope, use purge"):
             await alice.forget(**narrowing)
     assert await alice.count() == 1
 
@@ -771,5 +771,5 @@ async def test_a_wrong_label_is_refused_where_nothing_is_stored_too(alice: Memor
 
 def test_another_event_loop_than_asyncios_is_told_what_to_do(tmp_path: Path) -> None:
     opening = Memory.open(tmp_path / "m.db", embedder=HashEmbedder()).__aenter__()
-    with pytest.raises(InvalidInputError, match=r"runs on asyncio.*memorist\.sync"):
+    with pytest.raises(InvalidInputError, match=r"needs asyncio.*memorist\.sync"):
         opening.send(None)  # as any loop drives a coroutine

@@ -122,7 +122,7 @@ def test_the_rules_of_an_operator_order_authors() -> None:
     assert RULES.below("high", "alice") == ~(Author.USER | Author.OPERATOR)
     assert RULES.below("low", "alice") == Author(0)
     for given in ({"bob": "low"}, {"user": "none"}):
-        with pytest.raises(InvalidInputError, match="there are the authors"):
+        with pytest.raises(InvalidInputError, match="the authors are"):
             TrustRules(given)  # type: ignore[arg-type]  # a level that there is not
     name: Any
     for name in ("bob", [], 5):

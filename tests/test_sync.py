@@ -214,7 +214,7 @@ def test_a_callback_that_calls_back_is_told_so(memory: Memory) -> None:
     def count(text: str) -> int:
         return memory.count()
 
-    with pytest.raises(MemoristError, match="would wait for itself"):
+    with pytest.raises(MemoristError, match="which would deadlock"):
         memory.conversation("s").window(tokens=5, count_tokens=count)
     assert memory.count() == 1
 

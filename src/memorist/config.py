@@ -198,7 +198,9 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"the settings in {path} cannot be read: {error}") from error
     if unknown := sorted(read.keys() - {*NAMES, *COMMAND_NAMES}):
-        raise InvalidInputError(f"{path} sets {', '.join(unknown)}; there are {', '.join((*NAMES, *COMMAND_NAMES))}")
+        raise InvalidInputError(
+            f"{path} sets unknown names: {', '.join(unknown)}; available: {', '.join((*NAMES, *COMMAND_NAMES))}"
+        )
     return read
 
 
@@ -215,7 +217,7 @@ def _expanded(url: str | os.PathLike[str]) -> str:
 
 def _word(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise InvalidInputError(f"{name} must be a text, not {shown(value)}")
+        raise InvalidInputError(f"{name} must be a string, not {shown(value)}")
     return value.strip()
 
 
@@ -272,7 +274,7 @@ def _trust(name: str, value: object) -> TrustRules:
         pairs = [part.partition("=") for part in value.split(",")]
         value = {author.strip(): level.strip() for author, _, level in pairs}
     if not isinstance(value, Mapping):
-        raise InvalidInputError(f"{name} must be levels of trust by author, not {shown(value)}")
+        raise InvalidInputError(f"{name} must map authors to levels of trust, not {shown(value)}")
     return TrustRules(value)
 
 

@@ -225,7 +225,7 @@ def upgrade_advice() -> str:
     path = unquote(urlsplit(origin.get("url", "")).path)
     if "archive_info" in origin:
         return f"install a newer wheel than {path.rpartition('/')[2]}: pip install --upgrade WHEEL"
-    before = f"bring its source in {path} up to date, and run" if "dir_info" in origin else "upgrade it"
+    before = f"update its source in {path}, and run" if "dir_info" in origin else "upgrade it"
     return f"{before}: {install_command()}"
 
 

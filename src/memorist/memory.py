@@ -256,6 +256,6 @@ def _check_loop() -> None:
         asyncio.get_running_loop()
     except RuntimeError as error:
         raise InvalidInputError(
-            "a memory runs on asyncio; on another event loop, as trio's, open `memorist.sync.Memory` and call it in a "
-            "thread, as trio.to_thread.run_sync does"
+            "a memory needs asyncio; under another event loop such as trio, open `memorist.sync.Memory` and call it "
+            "in a thread, for example with trio.to_thread.run_sync"
         ) from error

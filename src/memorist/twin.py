@@ -66,11 +66,11 @@ def run(call: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """
     if _background.is_here():
         raise MemoristError(
-            "a callback of memorist.sync cannot make a blocking call: it would wait for itself; "
-            "make it after the callback has returned, or in another thread"
+            "a callback of memorist.sync cannot make a blocking call, which would deadlock; "
+            "make the call after the callback has returned, or in another thread"
         )
     if sys.is_finalizing():
-        raise MemoristError("Python is shutting down; close the memory before")
+        raise MemoristError("Python is shutting down; close the memory before the program ends")
     future = asyncio.run_coroutine_threadsafe(call(), _background.loop())
     try:
         return future.result()

@@ -50,7 +50,7 @@ async def test_what_a_search_finds_has_no_control_tokens(memory: Memory) -> None
 async def test_a_long_text_is_an_excerpt_that_says_so(memory: Memory) -> None:
     await memory.notes.add("tea " + "x" * 2_000_000)
     [hit] = (await memory_tools(memory).call("search_memories", {"query": "tea"})).data
-    assert len(hit["text"]) < 4_200 and "4,000 of 2,000,004 characters; get_context" in hit["text"]
+    assert len(hit["text"]) < 4_200 and "4,000 of 2,000,004 characters; for what answers" in hit["text"]
 
 
 @pytest.mark.parametrize("asked", [{"limit": 501}, {"tokens": 25_001}])

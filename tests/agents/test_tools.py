@@ -168,13 +168,13 @@ async def test_a_tool_gets_the_members_of_its_enums() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "complaint"),
     [
-        ("save", {}, "there is no tool 'save'; there are: save_memory, search_memory"),
+        ("save", {}, "there is no tool 'save'; available: save_memory, search_memory"),
         (["save_memory"], {}, "there is no tool ['save_memory']"),
         ("save_memory", {}, "save_memory needs the argument content"),
         ("save_memory", None, "needs the argument content"),
         ("save_memory", {"content": 5}, "content must be a string, not 5"),
         ("save_memory", {"content": None}, "content must be a string, not None"),
-        ("save_memory", {"content": "a", "colour": "red"}, "takes no argument 'colour'; there are: content"),
+        ("save_memory", {"content": "a", "colour": "red"}, "takes no argument 'colour'; available: content"),
         ("save_memory", "{", "the arguments are not JSON"),
         ("save_memory", "[]", "the arguments must be an object, not list"),
         ("save_memory", {"content": "  "}, "must not be blank"),
@@ -259,11 +259,11 @@ def nameless(text: str, /) -> None:
 @pytest.mark.parametrize(
     ("function", "complaint"),
     [
-        (nameless, "'text' of the tool 'nameless' cannot be given by name"),
+        (nameless, "'text' of the tool 'nameless' cannot be passed by name"),
         (functools.partial(odd, 1), "cannot be read"),
-        (tool_for_a_user, "takes 'user_id': whose memory is meant is not the model's to say"),
-        (untold, "'text' of the tool 'untold' needs a type and a text"),
-        (untyped, "'text' of the tool 'untyped' needs a type and a text"),
+        (tool_for_a_user, "takes 'user_id': a tool may not take a user id"),
+        (untold, "'text' of the tool 'untold' needs a type annotation and a description"),
+        (untyped, "'text' of the tool 'untyped' needs a type annotation and a description"),
         (odd, "cannot be the type of a tool's argument"),
     ],
 )
@@ -276,7 +276,7 @@ def test_two_tools_of_one_name_are_refused() -> None:
     def tool() -> None:
         """Do."""
 
-    with pytest.raises(InvalidInputError, match="there is a tool 'tool' already"):
+    with pytest.raises(InvalidInputError, match="a tool 'tool' is already registered"):
         Toolbox([tool, tool])
     box = Toolbox([tool])
     box.add(tool, name="again", description="Do it again.")

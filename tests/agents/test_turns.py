@@ -257,7 +257,7 @@ async def test_a_failing_store_lets_the_turn_go_on_and_says_so(
     monkeypatch.setattr(Memory, "context", fail)
     told = await before_turn(memory, "Where do I live?")
     assert (told.text, told.items, told.error) == ("", (), "the disk is gone")
-    assert "the turn goes on without memory: the disk is gone" in caplog.text
+    assert "memory failed, so the turn continues without it: the disk is gone" in caplog.text
     with pytest.raises(StoreError):
         await before_turn(memory, "Where do I live?", raise_errors=True)
 

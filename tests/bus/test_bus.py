@@ -295,7 +295,7 @@ async def test_a_message_from_elsewhere_that_is_no_envelope_is_passed_over(
         await stranger.publish("news", message("news", n=1).to_json())
         await stranger.drain()
         assert (await inbox.next()).payload == {"n": 1}
-    assert "a message on news was passed over: a message is not JSON" in caplog.text
+    assert "a message on news was skipped: a message is not JSON" in caplog.text
 
 
 async def test_a_message_that_the_server_refuses_is_an_error(server: str) -> None:

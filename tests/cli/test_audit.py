@@ -11,8 +11,8 @@ Command: TypeAlias = Callable[..., Any]
 def test_the_log_is_switched_on_shown_exported_and_verified(memorist: Command, db: Path, tmp_path: Path) -> None:
     assert memorist("audit", "on").code == 1, "there is no database yet"
     memorist("remember", "before")
-    assert "Nothing is logged here" in memorist("audit", "show").out
-    assert memorist("audit", "on").out == "Logged from now on: changes\n"
+    assert "The audit log is empty" in memorist("audit", "show").out
+    assert memorist("audit", "on").out == "The audit log now records: changes\n"
     memorist("remember", "Likes tea", "--user", "alice")
     memorist("forget", "--kind", "note", "--yes")
     shown = memorist("audit", "show").out
@@ -29,7 +29,7 @@ def test_the_log_is_switched_on_shown_exported_and_verified(memorist: Command, d
     assert memorist("audit", "verify", log, end).out == "The chain of 5 entries is unbroken\n"
     key = memorist("audit", "key").out.strip()
     assert memorist("audit", "verify", "--only-files", log, "--key", key).out == "The chain of 3 entries is unbroken\n"
-    assert memorist("audit", "off").out == "Logged from now on: nothing\n"
+    assert memorist("audit", "off").out == "The audit log now records: nothing\n"
     memorist("remember", "after")
     assert memorist("audit", "verify", "--json").json == {"entries": 6, "faults": []}
 

@@ -56,7 +56,7 @@ def test_doctor_says_which_records_no_model_knows(memorist: Command, db: Path) -
     with Memory.open(db) as memory:
         memory.remember(["བཀྲ་ཤིས་བདེ་ལེགས།", "ᎣᏏᏲ ᎣᎩᎾᎵᎢ", "Oma kommt am Samstag mit dem Zug.", "12:30"])
     told = checks(memorist("--embedder", "default", "doctor", "--json"))["languages"]["found"]
-    assert told == "2 of 4 records are in scripts that no bundled model knows: they are found by their words"
+    assert told == "2 of 4 records are in scripts that no bundled model supports; recall finds them by words only"
 
 
 def test_doctor_says_when_to_index_anew_what_an_earlier_version_stored(memorist: Command, db: Path) -> None:
@@ -67,18 +67,19 @@ def test_doctor_says_when_to_index_anew_what_an_earlier_version_stored(memorist:
     assert "German" in told and "Japanese" in told and "memorist reindex" in told
     assert memorist("--embedder", "default", "reindex").code == 0
     assert (
-        "a model that knows it" in checks(memorist("--embedder", "default", "doctor", "--json"))["languages"]["found"]
+        "a model that supports it"
+        in checks(memorist("--embedder", "default", "doctor", "--json"))["languages"]["found"]
     )
 
 
 def test_doctor_makes_no_file(memorist: Command, db: Path) -> None:
     result = memorist("doctor", "--json")
-    assert result.code == 0 and "not there yet" in checks(result)["database"]["found"]
+    assert result.code == 0 and "does not exist yet" in checks(result)["database"]["found"]
     assert not db.exists()
 
 
 def test_doctor_tells_a_mistyped_path(memorist: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path, told in ((tmp_path / "memroist.db", "is not there yet"), (tmp_path / "no" / "m.db", "does not exist")):
+    for path, told in ((tmp_path / "memroist.db", "does not exist yet"), (tmp_path / "no" / "m.db", "does not exist")):
         result = memorist("--db", str(path), "doctor", "--json")
         assert result.code == 1
         assert told in checks(result)["database"]["found"]

@@ -32,7 +32,7 @@ def chat(tmp_path: Path) -> Path:
 def test_a_chat_is_loaded_once_however_often_it_is_given(memorist: Command, chat: Path) -> None:
     result = memorist("load", chat)
     assert (result.code, result.err) == (0, "")
-    assert result.out.startswith("3 added, 0 there already, 0 bad lines (")
+    assert result.out.startswith("3 added, 0 already stored, 0 bad lines (")
     assert memorist("load", chat).out.startswith("0 added, 3 there already")
     assert memorist("count", "--json").out == "3\n"
     assert memorist("recall", "who moved to Bergen?", "-u", "alice", "--json").json[0]["record"]["payload"] == {
@@ -92,7 +92,7 @@ def test_bad_lines_are_listed_and_the_good_ones_kept(memorist: Command, tmp_path
     file.write_bytes(b'{"text": "good"}\n' + b"{\n" * 25 + b'{"text": "also good"}\n\xff\n')
     result = memorist("load", file)
     assert result.code == 3
-    assert result.out.startswith("2 added, 0 there already, 26 bad lines")
+    assert result.out.startswith("2 added, 0 already stored, 26 bad lines")
     shown = result.err.splitlines()
     assert shown[0].startswith("mixed.jsonl, line 2: not JSON") and len(shown) == 21
     assert shown[-1] == "… and 6 more"
@@ -129,7 +129,7 @@ def test_an_export_for_another_system_is_imported_again(memorist: Command, tmp_p
     out = memorist("export", tmp_path / name, "--to", to, "-u", "alice").out
     assert out.splitlines() == [
         f"1 record written to {tmp_path / name}",
-        f"1 source{' and 1 author' * (to == 'letta')} found no place in the format {to}",
+        f"1 source{' and 1 author' * (to == 'letta')} could not be written in the format {to}",
     ]
     assert memorist("--db", tmp_path / "b.db", "import", tmp_path / name, "--yes", "-u", "alice").code == 0
     [record] = memorist("--db", tmp_path / "b.db", "recent", "-u", "alice", "--json").json
@@ -137,12 +137,12 @@ def test_an_export_for_another_system_is_imported_again(memorist: Command, tmp_p
     piped = memorist("export", "--to", to, "-u", "alice")
     assert (piped.out.encode(), piped.err.strip()) == ((tmp_path / name).read_bytes(), out.splitlines()[1])
     refused = memorist("export", tmp_path / "all", "--to", to)
-    assert refused.code == (0 if to == "mem0" else 2) and (to == "mem0" or "there are: alice, bob" in refused.err)
+    assert refused.code == (0 if to == "mem0" else 2) and (to == "mem0" or "available: alice, bob" in refused.err)
 
 
 def test_an_unknown_format_names_the_known_ones(memorist: Command) -> None:
     result = memorist("export", "--to", "zep")
-    assert result.code == 2 and "there are: memorist, mem0, letta, markdown, openai" in result.err
+    assert result.code == 2 and "available: memorist, mem0, letta, markdown, openai" in result.err
 
 
 def test_an_export_of_a_newer_version_is_refused(memorist: Command) -> None:

@@ -27,9 +27,9 @@ def chat(tmp_path: Path) -> Path:
 def test_what_is_found_is_shown_and_stored(memorist: Command, chat: Path) -> None:
     done = memorist("import", chat, "--yes")
     assert done.code == 0
-    assert "(WhatsApp): 3 messages, 1 conversation, 31 December 2023\nTimes that name no zone are read in" in done.out
-    assert "  2023-12-31 21:42  Bob: At seven?\n" in done.out and "\nYou are 'Anna'.\n3 added, 0 there" in done.out
-    assert "0 added, 3 there already, 0 bad parts" in memorist("import", chat, "--yes").out
+    assert "(WhatsApp): 3 messages, 1 conversation, 31 December 2023\nTimes without a zone are read in" in done.out
+    assert "  2023-12-31 21:42  Bob: At seven?\n" in done.out and "\nYou are 'Anna'.\n3 added, 0 already" in done.out
+    assert "0 added, 3 already stored, 0 bad parts" in memorist("import", chat, "--yes").out
     assert [each["payload"]["role"] for each in memorist("browse", "--json", "--order", "oldest").json["records"]] == [
         "user",
         "other",
@@ -87,7 +87,7 @@ def test_it_asks_which_column_of_a_table_is_the_text(tmp_path: Path, memorist: C
         os.close(keyboard)
         os.close(terminal)
     assert memorist("import", path, "--text", "two", "--yes").out.splitlines()[-1].startswith("0 added, 1 there")
-    assert "name it, such as --text COLUMN; there are: one, two" in memorist("import", path, "--yes").err
+    assert "name it, such as --text COLUMN; available: one, two" in memorist("import", path, "--yes").err
 
 
 def test_the_standard_input_and_json(memorist: Command) -> None:
@@ -109,7 +109,10 @@ def test_bad_parts_are_listed_and_the_rest_is_stored(memorist: Command, tmp_path
 
 def test_what_is_not_known_is_an_error(memorist: Command, tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(bytes(100))
-    assert "not of a known format; give --as FORMAT" in memorist("import", tmp_path / "a.bin", "--yes").err
+    assert (
+        "not of a known format; if you know the format, pass --as FORMAT"
+        in memorist("import", tmp_path / "a.bin", "--yes").err
+    )
     assert "there is no time zone 'Oslo'" in memorist("import", tmp_path / "a.bin", "--zone", "Oslo").err
     assert memorist("import", tmp_path / "none", "--yes").code == 2
 
@@ -121,8 +124,8 @@ def test_an_import_is_listed_and_taken_back(memorist: Command, chat: Path) -> No
     assert listed["id"] in memorist("imports").out
     refused = memorist("imports", "undo", listed["id"])
     assert refused.code == 2 and "--yes" in refused.err
-    assert memorist("imports", "undo", listed["id"], "--yes").out == "Took back 3 records\n"
-    assert memorist("imports").out == "No imports here.\n"
+    assert memorist("imports", "undo", listed["id"], "--yes").out == "Undone: forgot 3 records\n"
+    assert memorist("imports").out == "No imports.\n"
     assert memorist("imports", "undo", listed["id"], "--yes").code == 1
 
 
@@ -136,7 +139,10 @@ def test_the_columns_of_a_table_are_shown(memorist: Command, tmp_path: Path) -> 
     file = tmp_path / "tickets.csv"
     file.write_text("text,begun,owner\nThe lift is broken,2024-03-12,Karin\n", encoding="utf-8")
     told = memorist("import", file, "--dry-run").out
-    assert "Columns: text from text; kept as metadata: begun, owner\nNo column of time was found; --time COLUMN" in told
+    assert (
+        "Columns: text from text; kept as metadata: begun, owner\nNo time column was found; name one with --time COLUMN"
+        in told
+    )
     assert "  no time  The lift is broken" in told
     told = memorist("import", file, "--dry-run", "--time", "begun").out
     assert "time from begun; kept as metadata: owner\n" in told and "2024-03-12" in told
@@ -158,15 +164,15 @@ def test_what_is_stored_when_it_is_interrupted_is_told(
     with monkeypatch.context() as patched:
         patched.setattr(Memory, "remember", interrupted)
         stopped = memorist("import", path, "--yes")
-    assert stopped.code == 130 and "600 of 700 are stored; the same command goes on" in stopped.err
+    assert stopped.code == 130 and "600 of 700 stored; run the same command again" in stopped.err
     assert memorist("import", path, "--yes").out.splitlines()[-1].startswith("100 added, 600 there already")
 
 
 def test_what_waits_to_be_embedded_is_told_and_embedded(memorist: Command, chat: Path) -> None:
-    assert "Words find them now" in memorist("import", chat, "--yes", "--embed", "later").out
+    assert "They can be found by words" in memorist("import", chat, "--yes", "--embed", "later").out
     assert "At seven?" in memorist("recall", "seven", "--mode", "lexical").out
     [told] = [each["found"] for each in memorist("doctor", "--json").json if each["name"] == "vectors"]
-    assert told.startswith("3 records found by words alone") and "memorist reindex --missing" in told
+    assert told.startswith("3 records found by words only") and "memorist reindex --missing" in told
     assert memorist("reindex", "--missing").out == "Embedded 3 records\n"
     assert "vectors" not in memorist("doctor", "--json").out
 
@@ -174,4 +180,4 @@ def test_what_waits_to_be_embedded_is_told_and_embedded(memorist: Command, chat:
 def test_texts_that_no_model_knows_are_told_before_they_are_stored(memorist: Command, tmp_path: Path) -> None:
     file = tmp_path / "notes.csv"
     file.write_text("text\nབོད་ཡིག་འབྲི་བ\nThe lift is broken\n", encoding="utf-8")
-    assert "1 part in a script that no bundled model knows" in memorist("import", file, "--dry-run").out
+    assert "1 part in a script that no bundled model supports" in memorist("import", file, "--dry-run").out

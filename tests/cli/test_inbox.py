@@ -65,7 +65,7 @@ def test_without_a_terminal_it_lists_and_scripts_decide(memorist: Command, ask: 
     [changed] = memorist("inbox", "change", milk, "-", "--user", "tom", "--json", stdin=b"Likes oat milk\n").json
     assert changed["content"] == "Likes oat milk" and "operator" in changed["origin"]["authors"]
     assert "Dropped" in memorist("inbox", "drop", red, "--user", "tom").out
-    assert "waits again" in memorist("inbox", "drop", red, "--undo", "--user", "tom").out
+    assert "is pending again" in memorist("inbox", "drop", red, "--undo", "--user", "tom").out
     assert memorist("count", "--user", "tom", "--json").json == 2
 
 
@@ -89,8 +89,10 @@ def test_without_a_user_it_says_for_whom_something_waits(memorist: Command, db: 
     for user in ("tom", "alice"):
         asyncio.run(ask_for(user, "Likes tea", path=db))
     told = memorist("inbox")
-    assert (told.code, told.out) == (0, "Nothing waits.\n")
-    assert told.err == "Proposals wait for 2 users: 'alice', 'tom'. See those of one with memorist inbox --user NAME\n"
+    assert (told.code, told.out) == (0, "No pending proposals.\n")
+    assert told.err == (
+        "Pending proposals for 2 users: 'alice', 'tom'. Show one user's with memorist inbox --user NAME\n"
+    )
     assert "alice" not in memorist("inbox", "--user", "bob").err
     asyncio.run(ask_for(None, "Opens at nine", path=db))
     assert "Opens at nine" in (told := memorist("inbox")).out and told.err == ""
@@ -102,7 +104,7 @@ def test_what_is_being_kept_says_so_and_offers_nothing_else(
 ) -> None:
     id = asyncio.run(ask_for("tom", "Likes tea", path=db))
     finish(start(keep_until_killed, db, id, 1, "tom"))
-    assert "keeping it has begun" in memorist("inbox", "--user", "tom").out
+    assert "being kept; if it is still listed" in memorist("inbox", "--user", "tom").out
     assert [each["state"] for each in memorist("inbox", "--user", "tom", "--json").json] == ["keeping"]
     for refused in (("drop", id), ("change", id, "Likes milk")):
         told = memorist("inbox", *refused, "--user", "tom")

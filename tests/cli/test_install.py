@@ -183,7 +183,7 @@ def test_uninstall_leaves_every_byte_as_before(
     assert everything(home) != before
     assert memorist("uninstall", agent, *options, "--yes").code == 0
     assert everything(home) == before
-    assert "nothing is to be written" in memorist("uninstall", agent, *options, "--yes").out
+    assert "nothing to write" in memorist("uninstall", agent, *options, "--yes").out
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -249,7 +249,7 @@ def test_a_table_that_cannot_be_told_apart_is_left_alone(memorist: Command, home
     file.parent.mkdir()
     file.write_text('mcp_servers = {memorist = {command = "memorist", args = ["mcp", "--project", "."]}}\n')
     before = files(home)
-    assert "not as it was written" in memorist("uninstall", "codex", "--yes").err
+    assert "was edited" in memorist("uninstall", "codex", "--yes").err
     assert files(home) == before
 
 
@@ -268,7 +268,7 @@ def test_a_server_that_was_given_variables_is_the_users_own(memorist: Command, h
     file = home / ".claude.json"
     memorist("install", "claude-code", "--yes")
     file.write_text(file.read_text().replace('"args"', '"env": {"MEMORIST_TOKEN": "mine"},\n      "args"'))
-    assert "of its own" in memorist("install", "claude-code", "--user", "alice", "--yes").err
+    assert "it has another entry" in memorist("install", "claude-code", "--user", "alice", "--yes").err
     memorist("uninstall", "claude-code", "--yes")
     assert "mine" in file.read_text()
 
@@ -280,7 +280,7 @@ def test_twice_is_once(memorist: Command, home: Path, agent: str) -> None:
     once = files(home)
     again = memorist("install", agent, "--yes")
     assert files(home) == once
-    assert "nothing is to be written" in again.out
+    assert "nothing to write" in again.out
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -320,7 +320,7 @@ def test_an_entry_of_the_users_own_by_this_name_stays(memorist: Command, home: P
     for command in ("install", "uninstall"):
         result = memorist(command, agent, "--yes")
         assert file.read_text() == mine or command == "uninstall"
-    assert "of its own; remove" in memorist("install", agent, "--yes").err
+    assert "; remove" in memorist("install", agent, "--yes").err
     assert '"--agent"' in file.read_text()
     assert set(files(home)) <= set(before)
     assert result.code == 0
@@ -333,7 +333,7 @@ def test_a_file_that_install_did_not_write_is_not_written_over(memorist: Command
     before = files(home)
     result = memorist("install", "opencode", "--yes")
     assert result.code == 2
-    assert "memorist.js is left as it is: it was not written by" in result.err
+    assert "memorist.js was not changed: it was not written by" in result.err
     memorist("uninstall", "opencode", "--yes")
     assert files(home) == before
 
@@ -471,7 +471,7 @@ def test_nothing_is_read_or_written_through_links_of_a_project(
     before = everything(outside), everything(home / "project")
     result = memorist(command, agent, "--project", "--yes")
     assert result.code == 2
-    assert "leads out of" in result.err and "Remove the link" in result.err
+    assert "is a link out of" in result.err and "Remove the link" in result.err
     assert (everything(outside), everything(home / "project")) == before
 
 
@@ -519,7 +519,7 @@ def test_a_plugin_is_not_written_through_links(memorist: Command, home: Path) ->
     (folder / ".mcp.json").symlink_to(home / "mine.json")
     result = memorist("install", "claude-code", "--plugin", str(folder))
     assert result.code == 2
-    assert "leads out of" in result.err
+    assert "is a link out of" in result.err
     assert (home / "mine.json").read_text() == "{}"
 
 
@@ -554,7 +554,7 @@ def test_a_malformed_file_is_left_and_no_other_is_written(memorist: Command, hom
     before = files(home)
     result = memorist("install", "claude-code", "--yes")
     assert result.code == 2
-    assert "settings.json is left as it is" in result.err
+    assert "settings.json was not changed" in result.err
     assert files(home) == before
 
 
@@ -567,7 +567,7 @@ def test_a_toml_file_that_cannot_take_it_is_left(memorist: Command, home: Path, 
     before = files(home)
     result = memorist("install", "codex", "--yes")
     assert result.code == 2
-    assert "config.toml is left as it is" in result.err
+    assert "config.toml was not changed" in result.err
     assert files(home) == before
 
 

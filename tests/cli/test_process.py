@@ -126,7 +126,8 @@ def test_who_sits_at_a_terminal_is_asked(db: Path, typed: bytes, code: int, said
 
 @pytest.mark.posix
 @pytest.mark.parametrize(
-    ("typed", "code", "said"), [(b"y\n", 0, b"Took back 1 record"), (b"\x03", 130, b"interrupted; nothing was done")]
+    ("typed", "code", "said"),
+    [(b"y\n", 0, b"Undone: forgot 1 record"), (b"\x03", 130, b"interrupted; nothing was done")],
 )
 def test_who_takes_back_an_import_is_asked(db: Path, tmp_path: Path, typed: bytes, code: int, said: bytes) -> None:
     (tmp_path / "a.csv").write_text("text\ntea\n")

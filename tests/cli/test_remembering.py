@@ -279,7 +279,7 @@ def test_an_id_that_is_taken_is_an_error_unless_it_is_said_what_to_do(memorist: 
 def test_a_bad_rating_is_a_number_not_an_option(memorist: Command) -> None:
     memorist("remember", "tea", "--id", "x")
     assert memorist("rate", "x", "-0.5").out == "Rated x: -0.5\n"
-    assert memorist("rate", "x", "none").out == "Took back the rating of x\n"
+    assert memorist("rate", "x", "none").out == "Removed the rating of x\n"
     assert memorist("rate", "x", "1", "--nosuch").code == 2
 
 
@@ -340,7 +340,7 @@ def test_where_a_memory_comes_from_and_what_forgetting_it_would_take(memorist: C
     gone = memorist("forget", "page", "--derived")
     assert "Forgot 2" in gone.out and "Marked 1 record" in gone.out
     assert [memorist("get", id).code for id in ("page", "fact", "both")] == [1, 1, 0]
-    assert "1 source no longer there" in memorist("why", "both").out
+    assert "1 source no longer exist" in memorist("why", "both").out
     assert memorist("remember", "x", "--author", "nobody").code == 2
 
 
@@ -364,5 +364,5 @@ def test_a_revision_clears_a_field(memorist: Command) -> None:
     shown = memorist("revise", "t", "--clear", "expires_at", "--clear", "cue", "--json").json
     assert (shown["expires_at"], shown["cue"], shown["source"]) == (None, None, "me")
     told = memorist("revise", "t", "--cue", "which?", "--clear", "cue")
-    assert told.code == 2 and "one of the two" in told.err
+    assert told.code == 2 and "only one of them" in told.err
     assert memorist("revise", "t", "--clear", "content").code == 2

@@ -13,7 +13,7 @@ def test_remember_keeps_and_warns_and_secrets_lists_and_masks(
     memorist: Command, db: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert memorist("remember", "tea").code == 0
-    assert "No secret of a known form is here." in memorist("secrets").out
+    assert "No secrets of a known form were found." in memorist("secrets").out
     assert memorist("remember", f"the token is {SECRET}", "--user", "alice").code == 0
     assert "gitlab-pat" in caplog.text
     listed = memorist("secrets")
@@ -29,7 +29,7 @@ def test_remember_keeps_and_warns_and_secrets_lists_and_masks(
     assert "[secret: gitlab-pat]" in memorist("recall", "the token", "--user", "alice").out
     memorist("remember", f"a checkpoint with {SECRET}", "--kind", "state")
     said = memorist("secrets", "--redact", "--yes").out
-    assert "never masked" in said and "Masked" not in said
+    assert "is not masked" in said and "Masked" not in said
     assert [each["where"] for each in memorist("secrets", "--json").json] == ["state"]
 
 

@@ -48,7 +48,7 @@ def test_a_server_answers_until_it_is_told_to_end(db: Path, ending: signal.Signa
             alice.remember("Tea")
         process.send_signal(ending)
         out, err = process.communicate(timeout=240)
-        assert (process.returncode, err) == (0, "") and "everything acknowledged is stored" in out
+        assert (process.returncode, err) == (0, "") and "every acknowledged write is stored" in out
     with Memory.open(db, user="alice", embedder="hash") as alice:
         assert alice.count() == 1
 
@@ -73,7 +73,7 @@ def test_a_token_is_asked_for_where_it_is_required(memorist: Command) -> None:
 def test_a_server_for_other_machines_without_a_token_is_refused_at_start(memorist: Command, host: str) -> None:
     result = memorist("serve", "--host", host, "--port", "0")
     assert result.code == 2
-    assert "there is no token yet; make one with: memorist token create NAME" in result.err
+    assert "no token exists yet; create one with: memorist token create NAME" in result.err
 
 
 def test_a_port_that_is_taken_is_told(memorist: Command) -> None:
@@ -93,7 +93,7 @@ def test_tokens_are_listed_and_revoked_without_their_secrets(memorist: Command) 
     nothing = memorist("token", "list")
     assert nothing.code == 1 and "there is no database" in nothing.err
     memorist("remember", "Tea")
-    assert "No tokens here" in memorist("token", "list").out
+    assert "No tokens" in memorist("token", "list").out
     made = memorist("--tenant", "acme", "token", "create", "agent", "--right", "read", "--expires", "90d", "--json")
     assert made.json["token"].startswith("mem_")
     assert (made.json["tenant"], made.json["user"], made.json["right"]) == ("acme", None, "read")
@@ -153,7 +153,7 @@ def test_workers_are_replaced_without_a_failed_request_and_one_that_dies_too(db:
         last = _workers(process.pid)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=240)
-        assert process.returncode == 0 and "everything acknowledged is stored" in out
+        assert process.returncode == 0 and "every acknowledged write is stored" in out
         assert "ended by itself with -9" in err
         assert not any(Path(f"/proc/{pid}").exists() for pid in last)
     with Memory.open(db, embedder="hash") as memory:

@@ -110,9 +110,9 @@ def test_the_key_of_an_index_is_not_shown(memorist: Command, monkeypatch: pytest
     ("text", "complaint"),
     [
         ("db = ", "cannot be read"),
-        ("data = 1", "sets data; there are db"),
+        ("data = 1", "sets unknown names: data; available: db"),
         ("cache_bytes = 1.5", "cache_bytes"),
-        ("db = 5", "must be a text"),
+        ("db = 5", "must be a string"),
         ('busy_timeout = "soon"', "must be a number"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 def test_it_lists_the_calls_where_they_are_kept(memorist: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     memorist("remember", "Prefers homestays", "--user", "alice")
     memorist("recall", "homestays?", "--user", "alice")
-    assert "No calls were kept here." in memorist("traces", "--user", "alice").out
+    assert "No traces are stored." in memorist("traces", "--user", "alice").out
     monkeypatch.setenv("MEMORIST_KEEP_TRACES", "7d")
     memorist("recall", "homestays?", "--user", "alice")
     memorist("recall", "homestays?", "--user", "bob")

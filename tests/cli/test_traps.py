@@ -147,7 +147,7 @@ def test_a_hint_names_the_command_that_works_for_this_installation(
         ({"url": "file:///tmp/my%20m-1.whl", "archive_info": {}}, "a newer wheel than my m-1.whl: "),
         (
             {"url": "file:///src/m", "dir_info": {}},
-            "source in /src/m up to date, and run: pip install",
+            "source in /src/m, and run: pip install",
         ),
         ({"url": "https://x.example/m.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}, "upgrade it: pip install"),
     ],
@@ -191,14 +191,15 @@ def test_wrong_settings_are_an_error_of_a_migration_too(memorist: Command, tmp_p
     done = memorist("--config", tmp_path / "none.toml", "migrate", tmp_path / "a.db", tmp_path / "b.db")
     assert (done.code, done.err) == (
         2,
-        f"error: there is no file {tmp_path / 'none.toml'}, which --config names; correct the path, or make the file\n",
+        f"error: there is no file {tmp_path / 'none.toml'}, which --config names; correct the path, "
+        f"or create the file\n",
     )
 
 
 @pytest.mark.parametrize("option", ["--db", "--config", "--embedder"])
 def test_a_home_that_the_system_does_not_know_is_told(memorist: Command, option: str) -> None:
     result = memorist(option, "~no-such-user-here/file", "remember", "tea")
-    assert result.code == 2 and "the home folder in '~no-such-user-here/file'" in result.err and "HOME" in result.err
+    assert result.code == 2 and "no home folder for '~no-such-user-here/file'" in result.err and "HOME" in result.err
 
 
 def test_the_mark_that_windows_puts_before_a_text_is_not_part_of_it(memorist: Command) -> None:

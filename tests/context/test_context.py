@@ -51,7 +51,7 @@ async def test_why_each_record_is_told_and_why_no_more_is_said_in_words(alice: M
     assert all(item.reason for item in told.items)
     assert "of the probability" in next(item.reason for item in told.items if item.why == "recalled")
     silent = await alice.context("When was the cello lesson of Bo?", min_confidence=1)
-    assert silent.cut.startswith("none of the 4 recalled is told: a confidence of ")
+    assert silent.cut.startswith("none of the 4 hits is included: the confidence ")
 
 
 async def test_what_surely_answers_is_told_alone_but_not_where_several_things_are_asked(alice: Memory) -> None:

@@ -202,7 +202,7 @@ async def test_the_columns_of_a_table_are_told_before(write: Write) -> None:
 
 async def test_nobody_by_that_name_is_refused_with_the_names(write: Write) -> None:
     path = write("WhatsApp Chat with Bob.txt", LINES)
-    with pytest.raises(InvalidInputError, match=r"nobody named 'Nobody' speaks .*'Anna', 'Bob'"):
+    with pytest.raises(InvalidInputError, match=r"no speaker is named 'Nobody' in .*'Anna', 'Bob'"):
         survey(path, options=Options(me="Nobody"))
 
 
@@ -273,7 +273,7 @@ async def test_a_bot_of_slack_has_its_name(memory: Memory, pack: Write) -> None:
 async def test_what_to_leave_out_is_said(memory: Memory, write: Write, tmp_path: Path) -> None:
     path = write("mem0.json", json.dumps([{"id": "1", "memory": "Likes tea", "user_id": "alice"}]))
     report = await load(memory.scoped(user="me"), path)
-    assert "leave --user out" in report.bad[0].reason
+    assert "omit --user" in report.bad[0].reason
 
 
 async def test_long_messages_are_committed_a_few_at_a_time(memory: Memory, write: Write) -> None:

@@ -243,7 +243,7 @@ def test_messages_in_lines(write: Write) -> None:
     assert said(write("a.jsonl", "\n".join(map(json.dumps, MESSAGES)))) == SAID
     lines = [json.dumps({"id": "t1", "messages": MESSAGES}), "", '{"messages": 1}', "no JSON"]
     path = write("b.jsonl", "\n".join(lines))
-    assert [(each.where, each.reason[:8]) for each in bad(path)] == [("line 3", "it is no"), ("line 4", "not JSON")]
+    assert [(each.where, each.reason[:8]) for each in bad(path)] == [("line 3", "it does "), ("line 4", "not JSON")]
     assert {each.conversation for each in items_of_lines(path)} == {"t1"}
 
 

@@ -90,7 +90,7 @@ def test_each_section_of_a_word_document_is_a_note(write: Write, pack: Write) ->
             "Trips\n\nBefore any heading",
             "Trips › Lisbon › Where to stay\n\nIn the old town\n\nNight | 80 €",
         ]
-        assert survey(path).left == {"headings without a text": 2}
+        assert survey(path).left == {"headings without text": 2}
 
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -325,7 +325,7 @@ def test_a_document_that_unpacks_to_too_much_is_refused(write: Write, pack: Writ
 
 
 def test_what_is_not_read_says_what_to_do(write: Write) -> None:
-    with pytest.raises(FormatError, match=r"report.odt is of a format that is not read: save it as DOCX, PDF"):
+    with pytest.raises(FormatError, match=r"report.odt has an unsupported format: save it as DOCX, PDF"):
         survey(write("report.odt", b"PK\x03\x04 nothing"))
 
 

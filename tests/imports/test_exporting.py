@@ -224,7 +224,7 @@ async def test_an_export_for_everyone_says_whose_each_record_is_or_is_refused(fu
         await load(other, tmp_path / "all.json")
         assert await other.admin.users() == {None: 1, "anna": 10, "bob": 1}
     for name in ("letta", "markdown", "openai"):
-        with pytest.raises(InvalidInputError, match=r"does not say whose.*--user NAME; there are: anna, bob"):
+        with pytest.raises(InvalidInputError, match=r"does not store users.*--user NAME; available: anna, bob"):
             await export(memory, tmp_path / name, to=name, everyone=True)
         with pytest.raises(ScopeError):
             await export(full, tmp_path / name, to=name, everyone=True)
@@ -246,7 +246,7 @@ async def test_our_own_format_is_that_of_the_verb(full: Memory, tmp_path: Path) 
 
 
 async def test_an_unknown_format_names_the_known_ones(memory: Memory, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="'zep'; there are: memorist, mem0, letta, markdown, openai, mango"):
+    with pytest.raises(InvalidInputError, match="'zep'; available: memorist, mem0, letta, markdown, openai, mango"):
         await export(memory, tmp_path / "a", to="zep")
 
 

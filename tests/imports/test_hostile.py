@@ -154,7 +154,11 @@ def test_points_that_the_client_wrote_are_read(tmp_path: Path) -> None:
 def test_a_store_further_in_is_read_only_if_it_is_asked_for(tmp_path: Path, write: Write) -> None:
     outer = tmp_path / "given"
     store(outer / "cache" / "x", pickled(1, {"text": "A hill"}))
-    with pytest.raises(FormatError, match=r"cache/x/meta.json is of Qdrant: give its folder itself, or --as qdrant"):
+    with pytest.raises(
+        FormatError,
+        match=r"cache/x/meta.json is of Qdrant: give its folder itself, or pass --as "
+        r"qdrant",
+    ):
         survey(outer)
     write("a.md", "Hello")
     assert "cache/x/meta.json" in survey(outer).unknown
@@ -168,7 +172,7 @@ def test_mem0s_history_is_not_read_beside_its_store(tmp_path: Path) -> None:
     with closing(sqlite3.connect(outer / "history.db")) as connection, connection:
         columns = "id, memory_id, old_memory, new_memory, event, created_at, updated_at, is_deleted, actor_id, role"
         connection.execute(f"CREATE TABLE history ({columns})")
-    with pytest.raises(FormatError, match="or --as mem0"):
+    with pytest.raises(FormatError, match="or pass --as mem0"):
         survey(outer)
     assert survey(outer, format="mem0").notes + survey(outer, format="mem0").messages == 1
 
@@ -276,7 +280,7 @@ def test_links_are_followed_where_that_is_asked_for(tmp_path: Path) -> None:
 def test_a_folder_of_links_alone_is_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "given").mkdir()
     (tmp_path / "given" / "a.md").symlink_to("/etc/hostname")
-    with pytest.raises(FormatError, match=r"only links out of it, such as a\.md; --follow-links"):
+    with pytest.raises(FormatError, match=r"only links that lead out of it, such as a\.md; pass --follow-links"):
         survey(tmp_path / "given")
 
 

@@ -110,9 +110,7 @@ async def test_half_a_character_costs_no_message(memory: Memory, write: Write) -
 async def test_what_is_no_known_format_is_an_error(memory: Memory, write: Write, pack: Write) -> None:
     with pytest.raises(FormatError, match="not of a known format"):
         await load(memory, write("data.bin", b"\xff\xd8\0\0\0"))
-    with pytest.raises(
-        FormatError, match=r"report.xlsx is of a format that is not read: save each of its sheets as CSV"
-    ):
+    with pytest.raises(FormatError, match=r"report.xlsx has an unsupported format: save each of its sheets as CSV"):
         await load(memory, write("report.xlsx", b"PK\0\0"))
     with pytest.raises(InvalidInputError, match="cannot read"):
         await load(memory, "missing.txt")
@@ -151,7 +149,7 @@ async def test_what_a_reader_does_not_foresee_is_told(memory: Memory, pack: Writ
     report = await load(memory, pack("slack.zip", files))
     assert report.added == 1
     [told] = report.bad
-    assert str(told).startswith("general/2024-03-12.json: the rest is not of the form expected: KeyError")
+    assert str(told).startswith("general/2024-03-12.json: the rest does not have the expected form: KeyError")
 
 
 async def test_another_packages_reader(memory: Memory, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

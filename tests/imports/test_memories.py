@@ -175,7 +175,7 @@ async def test_episodes_in_qdrant_and_points_of_users(memory: Memory, tmp_path: 
 async def test_an_export_of_our_own_keeps_its_users(memory: Memory, tmp_path: Path) -> None:
     await memory.scoped(user="anna").remember("Likes tea")
     await export(memory, tmp_path / "a.jsonl", everyone=True)
-    with pytest.raises(FormatError, match="keeps its users"):
+    with pytest.raises(FormatError, match="already names its users"):
         await load(memory, tmp_path / "a.jsonl", options=Options(owner="anna"))
 
 

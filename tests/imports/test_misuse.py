@@ -54,7 +54,7 @@ def test_a_zip_in_a_zip_is_to_be_unpacked(write: Write, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / outer, "w") as archive:
             archive.write(inner, inner.name)
     assert survey(tmp_path / "inner.zip").messages == 700
-    with pytest.raises(FormatError, match=r"outer.zip holds a zip that cannot be opened there; unpack it"):
+    with pytest.raises(FormatError, match=r"outer.zip holds a zip that cannot be opened in place; unpack it"):
         survey(tmp_path / "outer.zip")
 
 
@@ -101,7 +101,7 @@ def test_a_quote_that_never_ends_is_told_by_its_line(write: Write) -> None:
         "a.csv", 'text,time\nFirst,2024-01-02\n5" of rain,2024-01-02\n"Never closed,2024-01-03\n' + "x,y\n" * 9
     )
     [told] = bad(path)
-    assert told.reason == "not a table from line 4 on: a quote opened there never ends"
+    assert told.reason == "not a table from line 4 on: a quote opened there is never closed"
     assert survey(path).notes == 2
 
 

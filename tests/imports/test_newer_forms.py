@@ -209,7 +209,7 @@ async def test_what_is_left_out_is_the_same_in_the_survey_and_the_report(memory:
     assert told.left == report.left == {"instructions of the system": 1, "messages without words": 1}
     assert told.left_out() == [
         "Left out: 1 instructions of the system, 1 messages without words",
-        "1 file of no known format left out: old.doc",
+        "1 file of no known format skipped: old.doc",
         ".doc: save it as DOCX, PDF or plain text, and give that",
     ]
     assert json.loads(json.dumps(report.left)) == report.left

@@ -106,13 +106,13 @@ def test_a_table_of_messages(write: Write, encoding: str, mark: str) -> None:
 
 def test_a_table_that_does_not_say_which_column_is_the_text(write: Write) -> None:
     path = write("a.csv", "one,two\n1,2\n")
-    with pytest.raises(ColumnsError, match=r"a.csv: which column is the text is not known; .* there are: one, two"):
+    with pytest.raises(ColumnsError, match=r"a.csv: could not identify the text column; .* available: one, two"):
         survey(path)
     with pytest.raises(ColumnsError, match="there is no column 'three'"):
         items(path, columns={"text": "three"})
     write("b.csv", "text\nHello\n")
     [told] = bad(path.parent)
-    assert told.reason.startswith("which column is the text")
+    assert told.reason.startswith("could not identify the text column")
 
 
 def test_rows_that_are_no_rows_are_told(write: Write) -> None:
@@ -182,7 +182,7 @@ def test_a_note_of_properties_alone_is_kept_and_an_empty_one_is_counted(write: W
     write("outline.md", "# One\n## Two\nText\n## Three\n")
     found = items(path.parent)
     assert [each.content for each in found] == ["Anna\n\nphone: +47 123\nemployer: Acme", "outline › One › Two\n\nText"]
-    assert survey(path.parent).left == {"notes without words": 1, "headings without a text": 2}
+    assert survey(path.parent).left == {"notes without words": 1, "headings without text": 2}
 
 
 # --- code ------------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def test_encodings_of_other_scripts_are_detected_or_named(write: Write, text: st
     assert [each.content for each in items(path, encoding=encoding)] == said
     assert [each.content for each in items(path)] == said
     [told] = survey(path).guesses()
-    assert told.startswith("Not in Unicode, and read as ") and told.endswith(": a.csv")
+    assert told.startswith("Not Unicode; read as ") and told.endswith(": a.csv")
     assert survey(path, options=Options(encoding=encoding)).guesses() == []
 
 
@@ -306,8 +306,8 @@ def test_without_the_library_it_is_said_what_installs_it(write: Write, monkeypat
     told = survey(
         write("b.csv", JAPANESE + "x,y,z\n", encoding="cp932"), options=Options(columns={"text": "message"})
     ).guesses()
-    assert told[0] == "Not in Unicode, and read as Windows-1252: b.csv"
-    assert told[1].startswith("The encoding is detected after pip install") and "[imports]" in told[1]
+    assert told[0] == "Not Unicode; read as Windows-1252: b.csv"
+    assert told[1].startswith("To detect the encoding, run: pip install") and "[imports]" in told[1]
 
 
 @pytest.mark.parametrize("text", ["text\nGrüße aus Köln; schöne Größe\n", "text\nÀ bientôt! Où êtes-vous allés\n"])
@@ -319,7 +319,7 @@ def test_latin_script_is_windows_1252(write: Write, text: str) -> None:
 
 def test_an_encoding_that_is_none_is_refused() -> None:
     for name in ("nothing", "base64"):
-        with pytest.raises(InvalidInputError, match=f"there is no encoding '{name}'; write one such as shift_jis"):
+        with pytest.raises(InvalidInputError, match=f"there is no encoding '{name}'; use a name such as shift_jis"):
             Options(encoding=name)
 
 
@@ -351,7 +351,7 @@ def test_one_unclear_table_does_not_stop_a_folder(write: Write, pack: Write) -> 
     for path in (write("a/note.md", "Hi").parent, pack("b.zip", files)):
         told = survey(path)
         assert (told.bad, told.first_bad[0].file.rpartition("/")[2]) == (1, "unclear.csv")
-        assert told.first_bad[0].reason.endswith("name it, such as --text COLUMN; there are: one, two")
+        assert told.first_bad[0].reason.endswith("name it, such as --text COLUMN; available: one, two")
         assert told.columns == {"text": "text", "time": "time"}
         assert "Hello" in [each.content for each in read(path) if isinstance(each, Item)]
 

@@ -170,7 +170,7 @@ async def test_what_is_no_message_is_refused(talk: Conversation, message: Any) -
 
 
 async def test_fields_go_with_a_text_alone(talk: Conversation) -> None:
-    with pytest.raises(InvalidInputError, match="role goes with a text"):
+    with pytest.raises(InvalidInputError, match="role goes with a string"):
         await talk.append({"content": "a"}, role="assistant")
 
 

@@ -311,7 +311,7 @@ def test_the_command_says_what_is_left_and_fails(server: ChatServer, command: An
     code, out, err = command("digest", "--user", "alice")
     assert code == 1
     assert "0 messages and 0 raw records read" in out
-    assert "HTTP 429" in err and "1 not reached; the next run resumes there" in err
+    assert "HTTP 429" in err and "1 not processed; the next run resumes there" in err
 
 
 def test_a_model_that_is_out_is_asked_for_one_user_of_everyone(server: ChatServer, command: Any) -> None:
@@ -328,4 +328,4 @@ def test_a_model_that_is_out_is_asked_for_one_user_of_everyone(server: ChatServe
 def test_the_command_needs_a_model(command: Any, tmp_path: Path) -> None:
     code, _, err = command("digest")
     assert (code, "name a chat model" in err) == (2, True)
-    assert "exclude each other" in command("digest", "-m", "openai:m", "--everyone", "--user", "a")[2]
+    assert ", not both" in command("digest", "-m", "openai:m", "--everyone", "--user", "a")[2]

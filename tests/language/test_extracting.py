@@ -163,7 +163,7 @@ FAILURES = [
     ("an end too early", (200, completion('{"facts": []}', "length")), "the answer is cut off"),
     ("a refusal", "I'm sorry, but I can't assist with that.", "the model refused"),
     ("a refusal of the API", (200, completion(None, refusal="No.")), "the model refused"),
-    ("another form", {"facts": ["Alice lives in Oslo"]}, "another form"),
+    ("the requested schema", {"facts": ["Alice lives in Oslo"]}, "the requested schema"),
     ("blank facts", facts("  "), "every fact in the answer is blank"),
     ("no facts", facts(), "found nothing to remember"),
     ("another script", facts("アリスは二〇二四年からオスロに住んでいる"), "in another language"),
@@ -319,8 +319,8 @@ async def test_news_that_came_late_goes_into_the_history(server: ChatServer, mod
         ("%%%", "not JSON"),
         (decide("contained", 7), "names fact 7"),
         (decide("contained", 0), "names fact 0"),
-        ({"decision": "maybe", "fact": 1, "statement": ""}, "another form"),
-        (decide("update", 1, " "), "lacks the sentence"),
+        ({"decision": "maybe", "fact": 1, "statement": ""}, "the requested schema"),
+        (decide("update", 1, " "), "lacks the merged sentence"),
         (decide("update", 1, "アリスはルンという犬を飼っている"), "another language"),
         (SLOW_DOWN, "429"),
     ],
@@ -348,7 +348,7 @@ async def test_a_model_that_is_out_is_asked_once(server: ChatServer, model: Chat
 
 
 async def test_what_is_no_statement_is_an_error(alice: Memory) -> None:
-    with pytest.raises(InvalidInputError, match="a statement is a Statement or a text, not NoneType"):
+    with pytest.raises(InvalidInputError, match="a statement must be a Statement or a string, not NoneType"):
         await reconcile(alice, [None])  # type: ignore[list-item]
     for nearest in (0, True):
         with pytest.raises(InvalidInputError, match="nearest must be a whole number"):

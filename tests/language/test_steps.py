@@ -84,7 +84,9 @@ async def test_an_answer_of_no_use_keeps_the_trajectory_raw(
     assert (record.cue, record.content) == ("Book a flight to Oslo", "assistant: Booked SK 802")
     assert record.payload["raw"] == str(drawn.problem)
     assert record.payload["trajectory"]["score"] == 0.0
-    assert re.search(reason if step == 0 or isinstance(answer, str | tuple) else "another form", str(drawn.problem))
+    assert re.search(
+        reason if step == 0 or isinstance(answer, str | tuple) else "the requested schema", str(drawn.problem)
+    )
 
 
 async def test_without_a_model_a_trajectory_is_one_experience() -> None:
@@ -228,8 +230,8 @@ async def test_without_an_answer_a_summary_is_made_of_first_sentences(
 
 
 async def test_a_summary_without_a_model_keeps_to_its_words() -> None:
-    made = await summarize([f"Sentence number {number} is here." for number in range(50)], keep_tokens=0, words=20)
-    assert made.text.splitlines() == [f"user: Sentence number {number} is here." for number in (47, 48, 49)]
+    made = await summarize([f"Sentence number {number} were found." for number in range(50)], keep_tokens=0, words=20)
+    assert made.text.splitlines() == [f"user: Sentence number {number} were found." for number in (47, 48, 49)]
     assert (await summarize(TALK, previous="They met.")).text == "They met."
     with pytest.raises(InvalidInputError):
         await summarize(TALK, keep_tokens=-1)

@@ -72,7 +72,7 @@ def test_a_text_says_it(what: Phrases, text: str) -> None:
 
 
 def test_a_language_without_a_table_is_an_error() -> None:
-    with pytest.raises(InvalidInputError, match="there are en"):
+    with pytest.raises(InvalidInputError, match="available: en"):
         language("tlh")
 
 

@@ -92,7 +92,7 @@ async def test_another_embedder_learns_its_own_once_and_they_are_kept(
 
 async def test_a_user_without_a_home_folder_has_heads_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(kind: str) -> Path:
-        raise InvalidInputError("the system does not know the home folder")
+        raise InvalidInputError("the system knows no home folder")
 
     monkeypatch.setattr(module, "folder", nowhere)
     monkeypatch.setattr(module, "_LEARNED", {})

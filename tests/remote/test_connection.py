@@ -206,7 +206,7 @@ async def test_a_remember_whose_answer_was_lost_is_stored_once(stored: Memory) -
 async def test_a_change_whose_answer_was_lost_is_not_made_again(stored: Memory) -> None:
     await stored.scoped(user="alice").remember("Tea", id="r")
     async with breaking(stored, "/v1/records/r") as (url, app), Memory.connect(url, user="alice") as alice:
-        with pytest.raises(StoreUnavailableError, match="whether the call was done is not known"):
+        with pytest.raises(StoreUnavailableError, match="it is not known whether the call took effect"):
             await alice.revise("r", content="Coffee")
         assert app.seen == 1
         assert (await alice.get("r")).version == 2  # type: ignore[union-attr]

@@ -146,5 +146,5 @@ async def test_without_a_token_only_people_on_this_machine_get_in(client: Any) -
 
 
 async def test_a_server_is_not_made_of_a_bound_memory(alice: Memory) -> None:
-    with pytest.raises(InvalidInputError, match="bound to no tenant"):
+    with pytest.raises(InvalidInputError, match="not bound to a tenant"):
         create_app(alice)

@@ -39,7 +39,7 @@ JSON = {"Content-Type": "application/json"}
             "/v1/recall",
             b'{"query": "x", "user": "bob"}',
             422,
-            "recall takes no argument 'user'; whose memory it is about is said once: memory.scoped(user=…), or ?user=…",
+            "recall takes no argument 'user'; the scope is set once: memory.scoped(user=…), or ?user=…",
         ),
         ("POST", "/v1/recall", b'{"query": "x", "k": 3}', 422, "recall takes no argument 'k'; did you mean 'limit'?"),
         ("POST", "/v1/recall", b'{"query": "x", "kind": "secret"}', 422, "unknown kind"),
@@ -63,12 +63,12 @@ JSON = {"Content-Type": "application/json"}
         ("GET", "/v1/records?limit=%D9%A5", b"", 422, "limit must be a whole number"),
         ("GET", "/v1/records?limit=" + "9" * 5000, b"", 422, "limit must be a whole number, not '999"),
         ("GET", "/v1/records?limit=10001", b"", 422, "limit is 10,000 at most"),
-        ("GET", "/v1/records?order=up", b"", 422, "unknown order 'up'; there are: newest, oldest, key"),
+        ("GET", "/v1/records?order=up", b"", 422, "unknown order 'up'; available: newest, oldest, key"),
         ("GET", "/v1/records?kind=nots", b"", 422, "unknown kind 'nots'"),
         ("GET", "/v1/records?kind=note&kind=nots", b"", 422, "unknown kind 'nots'"),
         ("GET", "/v1/records?shared=1", b"", 422, "shared must be true or false, not '1'"),
         ("GET", "/v1/records?shared=True", b"", 422, "shared must be true or false, not 'True'"),
-        ("GET", "/v1/records?since=10/11/2012", b"", 422, "since: '10/11/2012' is not one point in time"),
+        ("GET", "/v1/records?since=10/11/2012", b"", 422, "since: '10/11/2012' is ambiguous"),
         ("GET", "/v1/export?everyone=yes", b"", 422, "everyone must be true or false, not 'yes'"),
         ("GET", "/v1/lookup", b"", 422, "lookup needs key"),
         ("GET", "/v1/lookup?key=a&kind=nots", b"", 422, "unknown kind 'nots'"),
@@ -77,7 +77,7 @@ JSON = {"Content-Type": "application/json"}
         ("GET", "/v1/records?user=", b"", 422, "user must not be blank"),
         ("GET", "/v1/records?user=%e9x", b"", 422, "the query is not UTF-8"),
         ("GET", "/v1/records?user=ali%E2%80%8Bce", b"", 422, "user must not hold U+200B"),
-        ("GET", "/v1/records?user=a&user=b", b"", 422, "the parameter 'user' comes twice"),
+        ("GET", "/v1/records?user=a&user=b", b"", 422, "the parameter 'user' was sent twice"),
         ("POST", "/v1/purge?user_id=alice", b"", 422, "this address takes no argument 'user_id'; did you mean 'user'?"),
         ("POST", "/v1/records?user_id=alice", b'{"records": []}', 422, "this address takes no argument 'user_id'"),
         ("GET", "/v1/export?usr=alice", b"", 422, "this address takes no argument 'usr'"),
@@ -115,7 +115,7 @@ async def test_nothing_is_changed_by_a_bad_request(http: Any, everyone: Memory) 
     [
         ([b"Jos\xe9"], "the header Memorist-User is not UTF-8"),
         ([b" "], "the header Memorist-User must not be blank"),
-        ([b"alice", b"bob"], "the header Memorist-User comes 2 times"),
+        ([b"alice", b"bob"], "the header Memorist-User was sent 2 times"),
         (["ali\u200bce".encode()], "user must not hold U+200B"),
     ],
 )
@@ -275,7 +275,7 @@ async def test_a_form_that_breaks_off_is_no_failure_of_the_server(everyone: Memo
 
     scope = {"type": "http", "method": "POST", "path": "/remember", "query_string": b"", "client": ("127.0.0.1", 1)}
     await create_app(everyone, open=True)({**scope, "headers": [(b"host", b"localhost")]}, receive, send)
-    assert answers[0]["status"] == 422 and b"The form broke off" in answers[1]["body"]
+    assert answers[0]["status"] == 422 and b"before the form was complete" in answers[1]["body"]
 
 
 async def test_more_requests_than_the_server_takes_are_sent_away(
@@ -318,7 +318,7 @@ async def test_an_unforeseen_error_does_not_tell_what_is_stored(
 
     monkeypatch.setattr(Memory, "ask", broken)
     answer = await http.post("/v1/count", json={})
-    assert (answer.status_code, answer.json()["detail"]) == (500, "the server failed; its log says more")
+    assert (answer.status_code, answer.json()["detail"]) == (500, "the server failed; see its log")
 
 
 async def test_a_load_that_breaks_off_keeps_whole_records_alone(http: Any, everyone: Memory, alice: Memory) -> None:
@@ -348,10 +348,10 @@ async def test_a_record_larger_than_a_model_can_read_is_refused_whole(
         await http.post("/v1/records", json={"records": [{"content": "fits"}, draft]}),
         await http.patch(f"/v1/records/{record['id']}", json=large),
     ):
-        assert answer.status_code == 422 and "the most is 1,200,000" in answer.json()["detail"]
+        assert answer.status_code == 422 and "the limit is 1,200,000" in answer.json()["detail"]
         assert "MEMORIST_LARGEST_RECORD" in answer.json()["detail"]
     loaded = await http.post("/v1/load", content=await _exported({**draft, "id": "large"}))
-    assert loaded.json()["added"] == 0 and "the most is 1,200,000" in loaded.json()["bad"][0]["reason"]
+    assert loaded.json()["added"] == 0 and "the limit is 1,200,000" in loaded.json()["bad"][0]["reason"]
     assert (await http.get("/v1/records")).json()["records"] == [record]
     assert (await http.put(f"/v1/records/{record['id']}/rating", json={"rating": 1})).status_code == 200
 

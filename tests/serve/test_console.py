@@ -309,7 +309,7 @@ async def test_export_and_import(page: Page, site: str, alice: Memory, tmp_path:
         await page.get_by_role("button", name="Export").click()
     assert (await download.value).suggested_filename == "mem0.json"
     await page.reload()
-    await expect(page.get_by_role("status")).to_contain_text("What found no place in the file: 1 rating")
+    await expect(page.get_by_role("status")).to_contain_text("Not included in the file: 1 rating")
     await alice.forget("stay")
     await page.get_by_role("main").get_by_role("link", name="Import").click()
     await page.wait_for_url("**/import?*")  # and its script, without which a file that is chosen is not sent

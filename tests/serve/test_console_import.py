@@ -271,7 +271,7 @@ async def test_a_folder_is_given_with_the_paths_of_its_files(visitor: Visitor, a
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    for told in ("2 added", "0 added, 2 there already"):
+    for told in ("2 added", "0 added, 2 already stored"):
         await visitor.give(*files.items())
         await visitor.look()
         await visitor.do("load")
@@ -296,7 +296,7 @@ async def test_a_folder_is_chosen(browser: Browser, site: str, alice: Memory, tm
             await page.get_by_role("button", name="Read").click()
         await expect(page.locator(".found")).to_contain_text("2 notes")
         await page.get_by_role("button", name="Import", exact=True).click()
-        await expect(page.locator(".found")).to_contain_text("2 added" if script else "0 added, 2 there already")
+        await expect(page.locator(".found")).to_contain_text("2 added" if script else "0 added, 2 already stored")
     assert (await load(alice, tmp_path / "vault")).existing == 2
 
 
@@ -312,7 +312,7 @@ async def test_a_zip_that_swells_is_refused(client: Any, temporary: Path) -> Non
 
 async def test_the_format_and_the_columns_are_chosen(visitor: Visitor, alice: Memory) -> None:
     await visitor.give(("a.csv", "one,two\n1,Hello\n"))
-    assert "which column is the text is not known" in await visitor.look()
+    assert "could not identify the text column" in await visitor.look()
     assert "<option>two</option>" in visitor.text and 'value="load"' not in visitor.text
     await visitor.do("look", text="two")
     assert "Table: 1 note" in await visitor.look()

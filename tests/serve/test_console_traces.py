@@ -62,7 +62,7 @@ async def test_from_a_bad_answer_to_a_case(
     missed = page.get_by_role("region", name="What was missed")
     await expect(missed.locator("li.judged")).to_have_count(5)
     await page.get_by_role("region", name="What was given").get_by_role("button").click()
-    await expect(page.get_by_role("status")).to_contain_text("Kept as a case")
+    await expect(page.get_by_role("status")).to_contain_text("Saved as a case")
     await expect(page.get_by_role("region", name="What was given")).to_contain_text("This was the right one")
 
     await page.goto(f"{site}/traces?user=alice&empty=1")
@@ -71,7 +71,7 @@ async def test_from_a_bad_answer_to_a_case(
     await other.get_by_label("Words of it").fill("homestays in Lisbon")
     await other.get_by_role("button", name="Search").click()
     await other.locator("li", has_text="Prefers homestays").get_by_role("button").click()
-    await expect(page.get_by_role("status")).to_contain_text("Kept as a case")
+    await expect(page.get_by_role("status")).to_contain_text("Saved as a case")
     await page.goto(f"{site}/cases?user=alice")
     made = page.get_by_role("region", name="Of traces")
     await expect(made.locator("li")).to_have_count(2)

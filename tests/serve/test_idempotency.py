@@ -98,7 +98,7 @@ async def test_what_was_forgotten_since_does_not_come_back(http: Any, alice: Mem
     stored = (await http.post("/v1/records", json=BODY, headers=KEY, params=ALICE)).json()["records"]
     await alice.forget(*(each["id"] for each in stored))
     again = await http.post("/v1/records", json=BODY, headers=KEY, params=ALICE)
-    assert again.status_code == 409 and "forgotten since" in again.json()["detail"]
+    assert again.status_code == 409 and "forgotten afterwards" in again.json()["detail"]
     assert await alice.count() == 0
 
 
@@ -216,4 +216,4 @@ async def test_a_call_that_may_still_be_worked_on_is_not_begun_again(
     await http.patch("/v1/records/home", json={"content": "Lives in Porto"}, headers=KEY, params=ALICE)
     await cut_off(everyone)
     answer = await http.patch("/v1/records/home", json={"content": "Lives in Porto"}, headers=KEY, params=ALICE)
-    assert answer.status_code == 409 and "being worked on" in answer.json()["detail"]
+    assert answer.status_code == 409 and "still in progress" in answer.json()["detail"]

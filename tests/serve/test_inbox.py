@@ -124,7 +124,7 @@ async def test_no_tool_of_an_agent_decides_or_goes_round(everyone: Memory, tools
         asked = [name for name in calls if name in named]
         for name in asked:
             answer = await agent.call_tool(name, calls[name])
-            assert "not done yet: it waits for the user's yes" in answer.content[0].text  # type: ignore[union-attr]
+            assert "not done yet: it is pending approval" in answer.content[0].text  # type: ignore[union-attr]
             assert answer.is_error == (tools == "all")  # there a success has the form that the tool promises
         assert [each.content for each in await alice.recent()] == ["Drinks coffee"]
         waiting = await alice.admin.inbox()
@@ -186,7 +186,7 @@ async def test_one_key_decides_on_the_page(page: Page, site: str, asked: Memory)
     await page.keyboard.press("d")
     await expect(forms).to_have_count(0)
     await page.get_by_role("button", name="Undo").click()
-    await expect(page.get_by_role("status")).to_contain_text("It waits again")
+    await expect(page.get_by_role("status")).to_contain_text("The proposal is pending again")
     await expect(forms).to_have_count(1)
 
 

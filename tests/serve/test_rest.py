@@ -145,8 +145,8 @@ async def test_an_export_for_another_system_says_what_has_no_place(http: Any, al
     assert [each["id"] for each in answer.json()["results"]] == ["r1"]
     assert "A checkpoint" in (await http.get("/v1/export", params={"to": "markdown", "kind": "state", **ALICE})).text
     for wrong, told in (
-        ({"to": "zep"}, "there are: memorist, mem0"),
-        ({"to": "letta", "everyone": True}, "name one user"),
+        ({"to": "zep"}, "available: memorist, mem0"),
+        ({"to": "letta", "everyone": True}, "hold one user's records only"),
     ):
         refused = await http.get("/v1/export", params=wrong)
         assert refused.status_code == 422 and told in refused.json()["detail"]

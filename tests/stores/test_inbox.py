@@ -97,7 +97,7 @@ async def test_what_an_agent_asks_for_is_known_nowhere_until_it_is_kept(reopen: 
             agent(alice).forget(kind="fact", derived=True),
             alice.remember("Asked for by a program's own tool: tea", proposed=True),
         ):
-            with pytest.raises(WaitingError, match="not done yet: it waits for the user's yes"):
+            with pytest.raises(WaitingError, match="not done yet: it is pending approval"):
                 await asking
         assert [await known(alice), await known(bob), await memory.admin.users()] == before
         waiting = await alice.admin.inbox()
@@ -151,7 +151,7 @@ async def test_what_the_user_changes_is_the_users_words(reopen: Open) -> None:
         }  # fmt: skip
         with pytest.raises(WaitingError):
             await agent(memory).forget(kept.id)
-        with pytest.raises(InvalidInputError, match="not one text"):
+        with pytest.raises(InvalidInputError, match="no single text"):
             await memory.admin.keep((await memory.admin.inbox())[-1].id, "Hates coffee")
 
 
@@ -224,7 +224,7 @@ async def test_what_is_dropped_is_not_asked_again_for_a_while(reopen: Open, cloc
             with pytest.raises(NotFoundError):
                 await deciding
         for _ in range(2):
-            with pytest.raises(InvalidInputError, match="the user dropped this"):
+            with pytest.raises(InvalidInputError, match="the user rejected this proposal"):
                 await agent(memory).remember("Likes tea", id="another")
             clock.advance(1 * DAYS)
             await memory.remember("Any write sweeps")
@@ -262,7 +262,7 @@ async def test_the_same_waits_once_and_there_is_a_limit(reopen: Open, monkeypatc
         monkeypatch.setattr(handlers, "_MOST", 4)
         for n in range(3):
             await asked(alice, f"Note {n}")
-        with pytest.raises(InvalidInputError, match="4 proposals wait for the user's yes already"):
+        with pytest.raises(InvalidInputError, match="4 proposals are pending already"):
             await agent(alice).remember("Note 4")
         assert await asked(memory.scoped(user="bob"), "Note 4")
         await alice.admin.drop((await alice.admin.inbox())[0].id)
@@ -299,7 +299,7 @@ async def test_no_agent_decides(reopen: Open) -> None:
                 door.admin.drop(proposal.id),
                 door.admin.drop(proposal.id, undo=True),
             ):
-                with pytest.raises(ScopeError, match="decided by the user"):
+                with pytest.raises(ScopeError, match="only the user may decide"):
                     await deciding
         assert [each.id for each in await memory.admin.inbox()] == [proposal.id]
 
@@ -310,7 +310,7 @@ async def test_no_caller_names_the_tenant_of_an_inbox(reopen: Open) -> None:
         await asked(alice, "Likes tea")
         inside = memory.scoped(tenant=INBOX_PREFIX + memory.scope.tenant, user="alice")
         for call in (inside.recent(), inside.remember("x"), inside.purge(), inside.admin.inbox()):
-            with pytest.raises(ScopeError, match="the store's own"):
+            with pytest.raises(ScopeError, match="reserved by the store"):
                 await call
         assert [each.content for each in await alice.admin.inbox()] == ["Likes tea"]
 
@@ -373,7 +373,7 @@ async def test_what_expired_while_it_waited_is_told_and_nothing_of_it_is_done(re
                 await asking
         clock.advance(60)
         for proposal in await memory.admin.inbox():
-            with pytest.raises(InvalidInputError, match=r"expired at 20.*; nothing was done. Drop it"):
+            with pytest.raises(InvalidInputError, match=r"expired at 20.*, so nothing was stored. Drop"):
                 await memory.admin.keep(proposal.id)
             assert [each.content for each in await memory.recent()] == ["Drinks coffee"]
             await memory.admin.drop(proposal.id)
@@ -534,9 +534,9 @@ async def test_what_is_being_kept_says_so_and_can_only_be_kept(reopen: Open) -> 
         await cut_off(memory, proposal)
         [begun] = await memory.admin.inbox()
         assert (begun.state, begun.changeable) == ("keeping", False)
-        with pytest.raises(ConflictError, match="has begun; keep it again, and forget what it stored"):
+        with pytest.raises(ConflictError, match="has begun; keep it again, then forget the stored record"):
             await memory.admin.drop(begun.id)
-        with pytest.raises(ConflictError, match="has begun; keep it again as it is, and change what it stored"):
+        with pytest.raises(ConflictError, match="has begun; keep it again unchanged, then edit the stored record"):
             await memory.admin.keep(begun.id, "Likes milk")
         assert [each.content for each in await memory.admin.keep(begun.id)] == ["Likes tea"]
         milk = await asked(memory, "Likes milk")
@@ -569,7 +569,7 @@ async def test_an_administrator_sees_for_whom_something_waits(reopen: Open) -> N
         await bob.admin.drop(dropped.id)
         assert await memory.admin.users(waiting=True) == {"alice": 2}
         assert await memory.admin.users() == await memory.scoped(tenant="other").admin.users(waiting=True) == {}
-        with pytest.raises(ScopeError, match="cannot look at everyone's"):
+        with pytest.raises(ScopeError, match="cannot read everyone's"):
             await bob.admin.users(waiting=True)
 
 

@@ -121,7 +121,7 @@ async def test_a_standby_that_takes_over_has_all_that_was_acknowledged(way: Way,
                 return sum(f"{name}.{n}" in there[int(name[0])] for n in range(BATCH))
 
             assert {stored(name) for name in acknowledged} == {BATCH}
-            assert {stored(name) for name in errors} <= {0, BATCH}  # whole, or not at all
+            assert {stored(name) for name in errors} <= {0, BATCH}  # completely or not at all
             assert {type(each) for each in errors.values()} <= {StoreUnavailableError, StoreBusyError}
-            unknown = [name for name, error in errors.items() if "whole, or not at all" not in str(error)]
+            unknown = [name for name, error in errors.items() if "completely or not at all" not in str(error)]
             assert {stored(name) for name in unknown} <= {0}

@@ -64,7 +64,7 @@ async def test_a_role_that_works_with_the_tables_reads_no_other_tenant_through_s
         await bob.remember("milk")
         assert (await bob.purge()).purged == 1
     async with Memory.open(f"{settings.url}&purge=full", user="bob", embedder="hash") as bob:
-        with pytest.raises(StoreUnavailableError, match="lacks a right"):
+        with pytest.raises(StoreUnavailableError, match="lacks a privilege"):
             await bob.purge()  # which would leave what it says is gone
     with server.connect("worker") as connection:
         for table in TABLES:

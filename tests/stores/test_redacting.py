@@ -107,7 +107,7 @@ async def test_what_others_change_meanwhile_is_masked_as_it_is_then_and_nothing_
             return await write(wall, writes, **given)
 
         monkeypatch.setattr(store, "write", meanwhile)
-        with pytest.raises(ConflictError, match="all is masked but 'restless', which"):
+        with pytest.raises(ConflictError, match="everything is masked except 'restless', which"):
             await memory.admin.secrets(redact=True)
         monkeypatch.setattr(store, "write", write)
 

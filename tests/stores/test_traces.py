@@ -249,7 +249,7 @@ async def test_a_trace_that_cannot_be_written_is_logged_and_fails_no_call(
         monkeypatch.setattr(core_of(memory).store, "write", refuse)
         assert await memory.recall("tea")
         assert (await memory.admin.traces()).traces == []
-        assert "a trace was not kept: the disk is full" in caplog.text
+        assert "a trace was not stored: the disk is full" in caplog.text
 
 
 async def test_a_call_that_fails_is_kept_with_its_error(reopen: Open, monkeypatch: pytest.MonkeyPatch) -> None:

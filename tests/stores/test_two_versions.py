@@ -85,7 +85,7 @@ async def test_a_process_stores_nothing_once_another_version_has_upgraded_the_st
         record = await alice.get("tea")
         database.set_version(database.latest + 1)
         before = database.run(*(f"SELECT * FROM {database.schema}.{table}" for table in ("records", "changes", "meta")))
-        with pytest.raises(SchemaError, match=f"schema {database.latest + 1}.*End this process"):
+        with pytest.raises(SchemaError, match=f"schema {database.latest + 1}.*Stop this process"):
             await VERBS[verb](memory if verb in ("purge", "retain", "reindex") else alice)
         after = database.run(*(f"SELECT * FROM {database.schema}.{table}" for table in ("records", "changes", "meta")))
         assert after == before

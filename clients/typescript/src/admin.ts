@@ -98,6 +98,6 @@ export class Admin {
       if ("error" in step) throw errorOf(step);
       progress?.(step["done"]!, step["total"]!);
     }
-    throw new StoreUnavailableError("the server ended before the reindexing did; call again, and it is resumed");
+    throw new StoreUnavailableError("the server ended before the reindex was complete; call it again to resume");
   }
 }

@@ -72,7 +72,7 @@ export class Connection {
 
   constructor(url: string, { token, timeout = 60_000, retries = 3, fetch: given }: ConnectionOptions = {}) {
     if (token !== undefined && !/^[!-~]+$/.test(token)) {
-      throw new InvalidInputError("a token is a text of printable ASCII characters, without spaces");
+      throw new InvalidInputError("a token must be a string of printable ASCII characters without spaces");
     }
     this.url = checkedUrl(url);
     this.#token = token;
@@ -146,7 +146,7 @@ export class Connection {
       }
       const what = patience.late ? `nothing came within ${this.#timeout} ms` : message || code || String(cause);
       throw new StoreUnavailableError(
-        `the connection to ${this.url} failed (${what}); whether the call was done is not known`,
+        `the connection to ${this.url} failed (${what}); it is not known whether the call took effect, so check before you repeat it`,
         { cause: error },
       );
     }
@@ -236,7 +236,7 @@ export function field<T extends object, K extends keyof T>(answer: T, name: K): 
 }
 
 function notAServer(status: number, details: ErrorDetails = { status }): StoreUnavailableError {
-  const text = `what answers with status ${status} is not a Memorist server; whether the call was done is not known`;
+  const text = `the server that answered with status ${status} is not a Memorist server; it is not known whether the call took effect, so check before you repeat it`;
   return new StoreUnavailableError(text, details);
 }
 
@@ -279,7 +279,7 @@ function queryOf(query: Readonly<Record<string, unknown>>): string {
     for (const each of several) {
       const value: unknown = each instanceof Date ? JSON.parse(stringify(each)) : each;
       if (!["string", "number", "bigint", "boolean"].includes(typeof value)) {
-        throw new InvalidInputError(`${name} must be a text, a number or a truth value, not ${value}`);
+        throw new InvalidInputError(`${name} must be a string, a number or a boolean, not ${value}`);
       }
       parts.push(`${encodeURIComponent(name)}=${encoded(name, String(value))}`);
     }
@@ -295,7 +295,7 @@ function queryOf(query: Readonly<Record<string, unknown>>): string {
  */
 export function pathOf(template: string, id: string | undefined): string {
   if (!template.includes("{id}")) return template;
-  if (typeof id !== "string") throw new InvalidInputError(`id must be a text, not ${id}`);
+  if (typeof id !== "string") throw new InvalidInputError(`id must be a string, not ${id}`);
   if (id === "") throw new NotFoundError("there is no record '' in this scope");
   if (id === "." || id === "..") {
     // However it is encoded, a URL takes it for a step in the path.

@@ -73,16 +73,16 @@ export class Memory {
       const wall = name === "tenant" || name === "user";
       const left = !(name in names) || (names[name] === undefined && !wall);
       if (!left && typeof names[name] !== "string") {
-        throw new InvalidInputError(`${name} must be a text, not ${names[name]}; leave it out to name none`);
+        throw new InvalidInputError(`${name} must be a string, not ${names[name]}; leave it out to name none`);
       }
     }
     const { user } = this.scope;
     const tenant = this.scope.tenant ?? DEFAULT_TENANT;
     if (user !== undefined && composed(scope.user) !== composed(user)) {
-      throw new ScopeError(`the memory of user '${user}' cannot be turned into that of '${scope.user}'`);
+      throw new ScopeError(`the memory of user '${user}' cannot be rescoped to '${scope.user}'`);
     }
     if (composed(scope.tenant) !== composed(tenant) && (user !== undefined || tenant !== DEFAULT_TENANT)) {
-      throw new ScopeError(`the memory of tenant '${tenant}' cannot be turned into that of '${scope.tenant}'`);
+      throw new ScopeError(`the memory of tenant '${tenant}' cannot be rescoped to '${scope.tenant}'`);
     }
     return new Memory(this.#connection, scope);
   }

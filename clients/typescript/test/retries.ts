@@ -42,7 +42,7 @@ test("a change whose outcome is not known is told, not repeated", async () => {
     const [times, error] = await sent(1, call);
     assert.equal(times, 1);
     assert.ok(error instanceof StoreUnavailableError);
-    assert.match(error.message, /whether the call was done is not known/);
+    assert.match(error.message, /it is not known whether the call took effect/);
   }
 });
 

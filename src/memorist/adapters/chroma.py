@@ -164,7 +164,7 @@ class Rows:
         if self.collection.count() and not (adopts and _MARK not in known):
             raise EmbedderMismatchError(
                 f"the collection {self.collection.name!r} holds vectors of {known.get(_MARK, 'another embedder')!r}, "
-                f"not of {fingerprint!r}; give the function that made them as embedding_function"
+                f"not of {fingerprint!r}; pass the function that made them as embedding_function"
             )
         changeable = {name: value for name, value in known.items() if not name.startswith("hnsw:")}
         self.collection.modify(metadata={**changeable, _MARK: fingerprint})

@@ -36,7 +36,7 @@ def behind(memory: AnyMemory, door: str) -> Memory:
     found = memory_at(memory) if is_place(memory) else asynchronous(memory)
     if not isinstance(found, Memory):
         raise InvalidInputError(
-            f"give an open memory, of `memorist` or `memorist.sync`, or the path or URL of one, not {shown(memory)}"
+            f"pass an open Memory of `memorist` or `memorist.sync`, or the path or URL of one, not {shown(memory)}"
         )
     return found.through(door)
 

@@ -24,7 +24,7 @@ def of_user(memory: Memory, user: Callable[[_T], str | None] | None, context: _T
         return memory
     name = user(context)
     if name is None:
-        raise InvalidInputError("`user` named nobody; leave `user` out to use shared memory")
+        raise InvalidInputError("`user` returned no name; omit `user` to use the shared memory")
     return memory.scoped(user=name)
 
 
@@ -33,7 +33,7 @@ async def keep_turn(memory: Memory, messages: Iterable[Any], **options: Any) -> 
     try:
         await after_turn(memory, messages, **options)
     except (StoreError, EmbedderError) as error:
-        log.warning("what was said in this turn is not kept: %s", error)
+        log.warning("memory failed, so this turn was not stored: %s", error)
 
 
 async def answer(tools: Toolbox, name: str, arguments: Mapping[str, Any] | str) -> tuple[bool, str]:

@@ -41,7 +41,7 @@ def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> Tool
     functions = _CoreTools(memory)
     names = [text.name for text in texts.CORE]
     if only is not None and (unknown := set(only) - set(names)):
-        raise InvalidInputError(f"there is no tool {min(unknown)!r}; there are: {', '.join(names)}")
+        raise InvalidInputError(f"there is no tool {min(unknown)!r}; available: {', '.join(names)}")
     box = Toolbox(())
     for text in texts.CORE:
         if only is None or text.name in only:
@@ -82,6 +82,6 @@ def _shown(record: Record, most: int) -> dict[str, Any]:
     """Return the parts of a record that a model needs: id, date, who said it, text."""
     who = record.payload.get("speaker") or record.payload.get("role")
     note = note_on(record)
-    text = note + marked(record.content, most, "; get_context tells what answers a question")
+    text = note + marked(record.content, most, "; for what answers a question, use get_context")
     shown = {"id": record.id, "date": f"{record.at:%Y-%m-%d}", "who": who, "text": neutralise(text)}
     return {name: value for name, value in shown.items() if value is not None}

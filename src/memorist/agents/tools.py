@@ -90,12 +90,13 @@ class ToolSchema:
             named = f"the argument {argument.name!r} of the tool {called!r}"
             if argument.name in _SCOPE_NAMES:
                 raise InvalidInputError(
-                    f"the tool {called!r} takes {argument.name!r}: whose memory is meant is not the model's to say"
+                    f"the tool {called!r} takes {argument.name!r}: a tool may not take a user id; use "
+                    "memory.scoped(user=…)"
                 )
             if argument.kind is inspect.Parameter.POSITIONAL_ONLY:
-                raise InvalidInputError(f"{named} cannot be given by name")
+                raise InvalidInputError(f"{named} cannot be passed by name")
             if argument.name not in types or not texts.get(argument.name):
-                raise InvalidInputError(f"{named} needs a type and a text")
+                raise InvalidInputError(f"{named} needs a type annotation and a description")
             schema = schema_of(types[argument.name]) | {"description": texts[argument.name]}
             if argument.default is inspect.Parameter.empty:
                 required.append(argument.name)
@@ -181,7 +182,7 @@ class Toolbox:
         """Add a tool; arguments and errors as in `ToolSchema.of`. A name that is taken is an error too."""
         schema = ToolSchema.of(function, name=name, description=description, arguments=arguments)
         if schema.name in self._tools:
-            raise InvalidInputError(f"there is a tool {schema.name!r} already")
+            raise InvalidInputError(f"a tool {schema.name!r} is already registered")
         self._tools[schema.name] = _Tool(schema, function, types_of(function))
         return schema
 
@@ -208,7 +209,7 @@ class Toolbox:
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
             known = ", ".join(self._tools) or "none"
-            return ToolResult(success=False, error=f"there is no tool {name!r}; there are: {known}")
+            return ToolResult(success=False, error=f"there is no tool {name!r}; available: {known}")
         try:
             given = _checked(tool, _as_mapping(arguments))
             outcome = tool.function(**given)

@@ -69,7 +69,7 @@ async def before_turn(
     except (StoreError, EmbedderError) as error:
         if raise_errors:
             raise
-        log.warning("the turn goes on without memory: %s", error)
+        log.warning("memory failed, so the turn continues without it: %s", error)
         return Context(error=str(error) or type(error).__name__)
 
 

@@ -66,7 +66,7 @@ def text_of(act: Act | None, at: datetime, tenant: str, wall: int | None, counts
         InvalidInputError: no caller is given, but an audit log that is switched on must name one.
     """
     if act is None:
-        raise InvalidInputError("this store keeps an audit log: name the act of each change, as in act=Act(verb, door)")
+        raise InvalidInputError("this store has an audit log: pass the act of each change, as in act=Act(verb, door)")
     records: dict[str, dict[str, int]] = {}
     for (what, kind), count in counts.items():
         if count:
@@ -93,7 +93,7 @@ async def verify(
     last, before, faults = 0, "", list[str]()
     async for entry in entries:
         if entry.number < 1:
-            faults.append(f"entry {entry.number} was put in: the log begins with entry 1")
+            faults.append(f"entry {entry.number} was inserted: the log begins with entry 1")
             continue
         if entry.number != last + 1:
             faults.append(f"entry {last + 1} is missing: entry {entry.number} follows {last}")
@@ -101,13 +101,12 @@ async def verify(
             faults.append(f"entry {entry.number} was changed, or the one before it was")
         seen = expected.pop(entry.number, None)
         if seen is not None and seen["hash"] != entry.hash:
-            faults.append(
-                f"entry {entry.number} is not the one of the checkpoint of {seen['at']}: the log was rewritten"
-            )
+            faults.append(f"entry {entry.number} differs from the checkpoint of {seen['at']}: the log was rewritten")
         last, before = entry.number, entry.hash
     for number, seen in sorted(expected.items()):
         if number:
             faults.append(
-                f"the log ends at entry {last}; the checkpoint of {seen['at']} saw {number}: its tail was cut"
+                f"the log ends at entry {last}, but the checkpoint of {seen['at']} has entry {number}: the end "
+                "of the log was removed"
             )
     return last, faults

@@ -117,7 +117,7 @@ async def deliver(subject: str, data: bytes, handler: Handler) -> None:
     try:
         envelope = Envelope.from_json(data)
     except InvalidInputError as error:
-        log.warning("a message on %s was passed over: %s", subject, error)
+        log.warning("a message on %s was skipped: %s", subject, error)
         return
     try:
         await handler(envelope)

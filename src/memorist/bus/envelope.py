@@ -104,5 +104,5 @@ def check_subject(subject: object, *, wildcards: bool = False) -> str:
         wild = word == "*" or (word == ">" and position == len(words) - 1)
         plain = word.isprintable() and " " not in word and not set(word) & {"*", ">"}
         if not word or not (plain or (wildcards and wild)):
-            raise InvalidInputError(f"{subject!r} is not a subject; write words with dots between")
+            raise InvalidInputError(f"{subject!r} is not a subject; use words separated by dots")
     return str(subject)

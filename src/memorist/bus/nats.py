@@ -177,7 +177,7 @@ def _servers(url: str) -> list[str]:
     except ValueError:  # only a part of an address
         named = False
     if not named:
-        raise InvalidInputError("a NATS server is written as nats://HOST:PORT; several with commas between")
+        raise InvalidInputError("a NATS server must be nats://HOST:PORT, or several separated by commas")
     return servers
 
 

@@ -66,12 +66,14 @@ def options(
         str | None,
         Option(
             envvar="MEMORIST_TENANT",
-            help=f"Whose memory: an organisation, an application. By default {DEFAULT_TENANT!r}.",
+            help=f"The tenant: an organisation or application. By default {DEFAULT_TENANT!r}.",
         ),
     ] = None,
     embedder: Annotated[
         str | None,
-        Option(help="What turns texts to vectors. By default MEMORIST_EMBEDDER, else the bundled model."),
+        Option(
+            help="The embedder, which turns text into vectors. By default MEMORIST_EMBEDDER, else the bundled model."
+        ),
     ] = None,
     config: Annotated[
         str | None,
@@ -84,7 +86,7 @@ def options(
         str | None,
         Option(
             metavar="ZONE",
-            help="The zone of days and of times that name none, such as Europe/Lisbon. "
+            help="The time zone of days, and of times without one, such as Europe/Lisbon. "
             "By default MEMORIST_ZONE, else this machine's.",
         ),
     ] = None,
@@ -106,8 +108,8 @@ app = Root(
     callback=click.pass_context(options),
     params=parameters(options),
     help=docstring_of(options),
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some lines of a file were bad, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some lines of a file were invalid, 130 interrupted.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-click.version_option(__version__, message="memorist %(version)s", help="Print the version and leave.")(app)
+click.version_option(__version__, message="memorist %(version)s", help="Print the version and exit.")(app)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Key = Annotated[
     str | None,
-    Option(metavar="KEY", help="The public key to trust, as `memorist audit key` prints it; by default yours."),
+    Option(metavar="KEY", help="The public key to trust, as `memorist audit key` prints it; by default your own."),
 ]
 
 
@@ -50,7 +50,7 @@ async def _switch(context: click.Context, mode: "Mode") -> None:
     check_exists(settings.url)
     async with Memory.open(settings=settings).through(CLI):
         pass
-    click.echo(f"Logged from now on: {'nothing' if mode == 'off' else mode}")
+    click.echo(f"The audit log now records: {'nothing' if mode == 'off' else mode}")
 
 
 @audit.subcommand
@@ -71,7 +71,7 @@ async def show(context: click.Context, user: User = None, limit: Limit = 20, jso
         wall, at = "" if said["wall"] is None else str(said["wall"]), said["at"][:19].replace("T", " ")
         whose = clean(said["tenant"]), wall
         rows.append((str(entry.number), at, said["verb"], caller_of(said), *whose, ", ".join(counts)))
-    none = "Nothing is logged here; `memorist audit on` begins."
+    none = "The audit log is empty; start it with `memorist audit on`."
     print_table(("No.", "At", "Verb", "By", "Tenant", "Wall", "Records"), rows, none=none)
 
 
@@ -83,8 +83,8 @@ def caller_of(said: Mapping[str, Any]) -> str:
 @audit.subcommand
 async def export(
     context: click.Context,
-    file: Annotated[str, Argument(help="A new file; by default the standard output.")] = "-",
-    checkpoint: Annotated[bool, Option(help="Only the signed end of the log: one line, to be kept elsewhere.")] = False,
+    file: Annotated[str, Argument(help="A new file. By default standard output.")] = "-",
+    checkpoint: Annotated[bool, Option(help="Print only the signed checkpoint: one line, to keep elsewhere.")] = False,
 ) -> None:
     """Write the log as lines of JSON, and in the last line a signed checkpoint."""
     async with opened(context) as memory:
@@ -107,10 +107,10 @@ async def export(
 async def verify(
     context: click.Context,
     files: Annotated[
-        tuple[str, ...], Argument(metavar="FILE", help="Exports or checkpoints of this log, older ones too.")
+        tuple[str, ...], Argument(metavar="FILE", help="Exports or checkpoints of this log, old or new.")
     ] = (),
     key: Key = None,
-    only_files: Annotated[bool, Option(help="Read the exports alone, not the database.")] = False,
+    only_files: Annotated[bool, Option(help="Verify only the files; do not read the database.")] = False,
     json: AsJson = False,
 ) -> None:
     """Check that no entry was changed, added or removed. A missing end is found by comparing with a checkpoint."""
@@ -153,8 +153,8 @@ def trusted_key(options: Options) -> str:
     file = key_file(options.settings().signing_key)
     if not file.exists():
         raise SignatureError(
-            f"there is no signing key {file}, so nothing tells who should have signed; bring it back, name its file "
-            "with MEMORIST_SIGNING_KEY, or give --key the public key that `memorist audit key` printed before"
+            f"there is no signing key {file} to verify with; restore it, name its file with "
+            "MEMORIST_SIGNING_KEY, or pass --key the public key that `memorist audit key` printed before"
         )
     return public_key(file)
 

@@ -17,14 +17,12 @@ from memorist.records.scope import DEFAULT_TENANT
 async def local2(
     context: click.Context,
     config: Annotated[
-        Path | None, Option(metavar="FILE", help="A memory.yaml; without it, its settings' defaults.")
+        Path | None, Option(metavar="FILE", help="A memory.yaml file. Without it, the default settings.")
     ] = None,
     bus: Annotated[
-        str, Option(metavar="URL", help="The NATS server; several with commas between.")
+        str, Option(metavar="URL", help="The NATS server, or several separated by commas.")
     ] = "nats://127.0.0.1:4222",
-    dual_mode: Annotated[
-        bool, Option(help="Offer the two older tools instead of the four with one purpose each.")
-    ] = False,
+    dual_mode: Annotated[bool, Option(help="Offer the two older tools instead of the four newer ones.")] = False,
     user: User = None,
 ) -> None:
     """Start LoCAL2's memory tools and agents on a bus, until Ctrl-C.

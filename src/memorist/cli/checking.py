@@ -128,15 +128,17 @@ async def doctor(context: click.Context, json: AsJson = False) -> None:
         rows = ((each.name, "ok" if each.well else "broken", clean(each.told)) for each in checks)
         print_table(("Finding", "", "Found"), rows)
     if not all(check.well for check in checks):
-        raise fail("something is broken; see above")
+        raise fail("some checks failed; see above")
 
 
 def _missing(file: "Path", *, named: bool, default: bool) -> Finding:
     """Return what to say of a file that is not there; one that was named on the command line may be mistyped."""
     if not file.parent.exists() and not default:
-        return Finding("database", False, f"the folder {file.parent} does not exist", "check the path, or make it")
-    told = f"{file} is not there yet; the first write makes it"
-    return Finding("database", not named, told, "check the path; if it is right, there is nothing to mend")
+        return Finding(
+            "database", False, f"the folder {file.parent} does not exist", "correct the path, or create the folder"
+        )
+    told = f"{file} does not exist yet; the first write creates it"
+    return Finding("database", not named, told, "if the path is right, nothing needs fixing")
 
 
 def _disk(url: str) -> Iterator[Finding]:
@@ -149,7 +151,9 @@ def _disk(url: str) -> Iterator[Finding]:
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
-    yield Finding("disk", free >= _LEAST_FREE, f"{free / 1e9:,.1f} GB free", "make room, or move it: --db PATH")
+    yield Finding(
+        "disk", free >= _LEAST_FREE, f"{free / 1e9:,.1f} GB free", "free some space, or use another disk: --db PATH"
+    )
 
 
 async def _store(context: click.Context) -> list[Finding]:
@@ -167,7 +171,7 @@ async def _store(context: click.Context) -> list[Finding]:
                 checks.append(Finding("encryption", True, f"the file is {told}"))
             with spinner("Reading all of the database"):
                 damage = await memory.admin.check()
-            mend = "copy what can be read: memorist export, then load it into a new file; or go back to a backup"
+            mend = "export what can be read with `memorist export` and load it into a new file, or restore a backup"
             checks.append(Finding("integrity", not damage, "; ".join(damage) or "nothing damaged", mend))
             return checks
     except (MemoristError, ImportError, OSError) as error:
@@ -186,14 +190,14 @@ async def _vectors(settings: "Settings", tenant: str) -> list[Finding]:
         await store.open()
         try:
             if waiting := await store.count_unembedded():
-                told = "found by words alone, until a server or memorist reindex --missing embeds them"
+                told = "found by words only; to embed them, run: memorist reindex --missing"
                 found.append(Finding("vectors", True, f"{counted(waiting, 'record')} {told}"))
             embedder = open_embedder(settings.embedder)
             if isinstance(embedder, BundledEmbedder):
                 reach = Reach(tenant, None)
                 languages = await told_of_languages(store, embedder, reach, _MOST_READ)
                 scripts = await told_of_scripts(store, reach, _MOST_READ)
-                told = "; ".join(filter(None, (languages, scripts))) or "each is embedded by a model that knows it"
+                told = "; ".join(filter(None, (languages, scripts))) or "each is embedded by a model that supports it"
                 found.append(Finding("languages", True, told))
         finally:
             await store.close()

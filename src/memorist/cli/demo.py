@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _WIDEST = 120
 _INTRODUCTION = (
-    "[bold]Memorist[/bold] remembers what two people told an assistant, closes the file, opens it again and "
-    "asks. Without a network, a key or a language model: on this machine alone.\n"
+    "[bold]Memorist[/bold] stores what two people told an assistant, closes the file, opens it again and "
+    "asks. It runs on this machine only, without a network, a key or a language model.\n"
 )
 
 
@@ -37,7 +37,7 @@ def demo(context: click.Context) -> None:
     out.print(_answers(outcome, min(out.width, _WIDEST)))
     out.print(_totals(outcome))
     if options.db is None:
-        out.print(f"The file was {own}; it is deleted again. To keep one and try it yourself:\n", markup=False)
+        out.print(f"The file was {own}; it was deleted. To keep one and try it yourself:\n", markup=False)
         out.print("  memorist --db demo.db demo", style="cyan")
     else:
         out.print(f"The file is {clean(options.db)}. Try it yourself:\n", markup=False)
@@ -88,7 +88,11 @@ def _found(answer: "DemoAnswer") -> "Text":
     record, right = answer.hits[0].record, answer.rank == 1
     text = Text(clean(record.content), style="bold green" if right else "yellow")
     if not right:
-        verdict = f"the right one is at place {answer.rank}" if answer.rank else "the right one is not among the first"
+        verdict = (
+            (f"the expected record is at place {answer.rank}")
+            if answer.rank
+            else "the expected record is not among the first"
+        )
         text.append(f"\n{verdict}", style="red")
     said = f"{record.payload.get('speaker')}, {record.at.day} {record.at:%B %Y}"
     return text.append(f"\n{said} · {answer.question.why}", style="not bold dim default")

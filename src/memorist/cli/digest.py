@@ -38,15 +38,15 @@ async def digest(
     user: User = None,
     everyone: Everyone = False,
     prompts: Annotated[
-        Path | None, Option(metavar="FOLDER", envvar="MEMORIST_PROMPTS", help="Prompts of your own.")
+        Path | None, Option(metavar="FOLDER", envvar="MEMORIST_PROMPTS", help="A folder with your own prompts.")
     ] = None,
     language: Annotated[str | None, Option(help="The language of the facts; by default the messages'.")] = None,
-    again: Annotated[bool, Option(help="Also retry messages for which no answer was usable.")] = False,
-    batch: Annotated[int, Option(help="Most messages in one call.", min=1)] = 20,
-    concurrency: Annotated[int, Option(help="Most calls at once.", min=1)] = 4,
-    timeout: Annotated[float, Option(help="Seconds for one call.", min=0.1)] = 60.0,
-    prompt_price: Annotated[float, Option(help="What a million tokens sent cost.", min=0)] = 0.0,
-    completion_price: Annotated[float, Option(help="What a million tokens answered cost.", min=0)] = 0.0,
+    again: Annotated[bool, Option(help="Also retry messages for which the model gave no usable answer.")] = False,
+    batch: Annotated[int, Option(help="Maximum messages per call.", min=1)] = 20,
+    concurrency: Annotated[int, Option(help="Maximum concurrent calls.", min=1)] = 4,
+    timeout: Annotated[float, Option(help="Timeout of one call, in seconds.", min=0.1)] = 60.0,
+    prompt_price: Annotated[float, Option(help="Price of a million prompt tokens.", min=0)] = 0.0,
+    completion_price: Annotated[float, Option(help="Price of a million completion tokens.", min=0)] = 0.0,
     json: AsJson = False,
 ) -> None:
     """Extract facts from the messages that were not read yet, with a chat model.
@@ -60,7 +60,7 @@ async def digest(
     if model is None or not model.strip():
         raise InvalidInputError("name a chat model with --model or MEMORIST_CHAT_MODEL")
     if everyone and user is not None:
-        raise InvalidInputError("--everyone and --user exclude each other")
+        raise InvalidInputError("give --everyone or --user, not both")
     priced = prompt_price or completion_price
     chat: Any = open_chat_model(
         model.strip(),
@@ -118,8 +118,8 @@ def _print(report: "DigestReport") -> None:
         f"{usage.calls:,} calls, {about}{usage.prompt_tokens:,} tokens sent and {usage.completion_tokens:,} back{cost}"
     )
     if report.raw:
-        click.echo(f"{report.raw:,} stay raw; --again takes them up", err=True)
+        click.echo(f"{report.raw:,} stay raw; retry them with --again", err=True)
     if report.problem is not None:
         click.echo(f"problem: {clean(report.problem.reason)}", err=True)
     if report.left:
-        click.echo(f"{report.left:,} not reached; the next run resumes there", err=True)
+        click.echo(f"{report.left:,} not processed; the next run resumes there", err=True)

@@ -22,7 +22,7 @@ async def eval_(
     context: click.Context,
     cases: Annotated[Path, Argument(metavar="FILE", help='Lines of {"question": …, "find": [ids or texts]}.')],
     user: User = None,
-    tokens: Annotated[int, Option(help="The budget of a context.")] = 600,
+    tokens: Annotated[int, Option(help="The budget of a context, in tokens.")] = 600,
     against: Annotated[
         str | None, Option(metavar="NAME", help="Compare with mem0, chroma … or a FILE.py, on the same records.")
     ] = None,

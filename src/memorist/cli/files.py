@@ -18,8 +18,8 @@ from memorist.system.writing import new_file
 @command()
 async def export(
     context: click.Context,
-    file: Annotated[str, Argument(help="A new file; by default the standard output.")] = "-",
-    user: Annotated[str | None, Option("--user", "-u", help="Whose records. Without it, those of all users.")] = None,
+    file: Annotated[str, Argument(help="A new file. By default standard output.")] = "-",
+    user: Annotated[str | None, Option("--user", "-u", help="The user. Without it, all users.")] = None,
     to: Annotated[
         str,
         Option(metavar="FORMAT", help="memorist, mem0, letta, markdown or openai (ChatGPT's conversations.json)."),
@@ -49,7 +49,7 @@ async def export(
     if file != "-":
         click.echo(f"{counted(report.written, 'record')} written to {file}")
     if losses := report.losses():
-        click.echo(f"{losses} found no place in the format {writer.name}", err=file == "-")
+        click.echo(f"{losses} could not be written in the format {writer.name}", err=file == "-")
 
 
 async def write_lines(file: str, lines: AsyncIterator[str]) -> int | None:

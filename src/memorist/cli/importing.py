@@ -32,34 +32,32 @@ Column = Annotated[str | None, Option(metavar="COLUMN", help="A table's column."
 @command()
 def import_(
     context: click.Context,
-    paths: Annotated[
-        tuple[str, ...], Argument(metavar="PATH", help="Files, folders, zips; - reads the standard input.")
-    ],
+    paths: Annotated[tuple[str, ...], Argument(metavar="PATH", help="Files, folders or zips; - reads standard input.")],
     user: User = None,
-    format: Annotated[
-        str | None, Option("--as", metavar="FORMAT", help="The format, where it is not recognised.")
-    ] = None,
-    me: Annotated[str | None, Option(metavar="NAME", help="Which speaker you are.")] = None,
+    format: Annotated[str | None, Option("--as", metavar="FORMAT", help="The format, if it is not recognised.")] = None,
+    me: Annotated[str | None, Option(metavar="NAME", help="Your name among the speakers.")] = None,
     zone: Annotated[
         str | None,
-        Option(metavar="ZONE", help="The zone of times that name none: Europe/Oslo. By default the memory's."),
+        Option(
+            metavar="ZONE", help="The time zone of times without one, such as Europe/Oslo. By default the memory's."
+        ),
     ] = None,
     owner: Annotated[
         str | None,
         Option(
-            metavar="NAME", help="Take only what the source says is this user's, as your own; '*' takes everyone's."
+            metavar="NAME", help="Import only the records that the source assigns to this user; '*' imports everyone's."
         ),
     ] = None,
-    follow_links: Annotated[bool, Option(help="Read also what links in a folder lead to outside of it.")] = False,
+    follow_links: Annotated[bool, Option(help="Follow links that lead out of the folder.")] = False,
     encoding: Annotated[
-        str | None, Option(metavar="NAME", help="The encoding of the texts: shift_jis. By default it is detected.")
+        str | None, Option(metavar="NAME", help="The text encoding, such as shift_jis. By default it is detected.")
     ] = None,
     embed: Annotated[
         Literal["now", "later"],
-        Option(help="later: store at once, and have a server or `memorist reindex --missing` embed it."),
+        Option(help="later: store without vectors; a server or `memorist reindex --missing` adds them."),
     ] = "now",
-    yes: Annotated[bool, Option("--yes", "-y", help="Import without asking.")] = False,
-    dry_run: Annotated[bool, Option(help="Show what would be imported, and store nothing.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Skip the confirmation.")] = False,
+    dry_run: Annotated[bool, Option(help="Show what would be imported; store nothing.")] = False,
     text: Column = None,
     when: Annotated[str | None, Option("--time", metavar="COLUMN", help="A table's column.")] = None,
     speaker: Column = None,
@@ -95,9 +93,10 @@ def import_(
 @command()
 def load(
     context: click.Context,
-    file: Annotated[str, Argument(metavar="PATH", help="The file; - reads the standard input.")],
+    file: Annotated[str, Argument(metavar="PATH", help="The file; - reads standard input.")],
     user: Annotated[
-        str | None, Option("--user", "-u", help="The user of the lines that name none; of a chat's, MEMORIST_USER too.")
+        str | None,
+        Option("--user", "-u", help="The user of lines without one. For a chat, MEMORIST_USER is the default."),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -123,7 +122,7 @@ def load(
     if json:
         print_json(report)
     elif report["added"]:
-        click.echo("Their authors are those that the file names; `memorist import` trusts no file that far")
+        click.echo("The authors are taken from the file; use `memorist import` for a file that you do not trust")
     if report["bad"]:
         raise click.exceptions.Exit(EXIT_BAD_LINES)
 
@@ -160,7 +159,9 @@ def _plain(found: "Survey") -> dict[str, Any]:
 
 def _asked_who(found: "Survey") -> dict[str | None, str]:
     """Ask which speakers the user is, and return who that is in each conversation."""
-    names = click.prompt("Which of these are you? (names, with commas; Enter for none)", "", show_default=False)
+    names = click.prompt(
+        "Which of these speakers are you? (names separated by commas; Enter for none)", "", show_default=False
+    )
     mine = dict[str | None, str]()
     for me in filter(None, map(str.strip, names.split(","))):
         mine |= {talk: me for talk, speakers in found.unsettled.items() if me in speakers}
@@ -204,16 +205,16 @@ class _Loading:
         except click.exceptions.Exit as ended:
             if ended.exit_code == EXIT_INTERRUPTED:
                 of_all = f" of {total:,}" if total else ""
-                click.echo(f"{done:,}{of_all} are stored; the same command goes on from there", err=True)
+                click.echo(f"{done:,}{of_all} stored; run the same command again to resume", err=True)
             raise
         if not self.json:
             revised = f"{report.revised:,} revised, " if report.revised else ""
             bad = counted(report.failed, "bad line" if trusted else "bad part")
-            counts = f"{report.added:,} added, {revised}{report.existing:,} there already, {bad}"
+            counts = f"{report.added:,} added, {revised}{report.existing:,} already stored, {bad}"
             click.echo(f"{counts} ({time.perf_counter() - begun:.1f} s)")
             print_bad(map(str, report.bad), report.failed)
             if embed == "later" and report.added:
-                click.echo("Words find them now; memorist reindex --missing, or a server, has them found by meaning")
+                click.echo("They can be found by words. To find them by meaning, run: memorist reindex --missing")
         return asdict(report)
 
 
@@ -241,14 +242,14 @@ def _show(name: str, found: "Survey", options: "Options") -> None:
     if timed and found.untimed and found.messages + found.notes > found.untimed:
         click.echo(f"{counted(found.untimed, 'part')} without a time")
     if found.unzoned:
-        click.echo(f"Times that name no zone are read in {options.zone}; --zone names another")
+        click.echo(f"Times without a zone are read in {options.zone}; change it with --zone")
     if found.unread:
-        told = "in a script that no bundled model knows: words find it, meaning does not"
+        told = "in a script that no bundled model supports: found by words only"
         click.echo(f"{counted(found.unread, 'part')} {told}")
     for told in found.guesses():
         click.echo(clean(told))
     if found.encodings:
-        click.echo("--encoding NAME names another")
+        click.echo("set another with --encoding NAME")
     for sample in found.samples:
         click.echo(f"  {clean(sample)}")
     _show_people(found)
@@ -262,7 +263,9 @@ def _show_columns(found: "Survey") -> None:
     kept = ", ".join(clean(column) for column, what in found.columns.items() if what == "metadata")
     click.echo(f"Columns: {', '.join(used)}; {f'kept as metadata: {kept}' if kept else 'all are used'}")
     if "time" not in found.columns.values():
-        click.echo("No column of time was found; --time COLUMN names it, and without it the day of the import counts")
+        click.echo(
+            "No time column was found; name one with --time COLUMN, or records are dated with the day of the import"
+        )
 
 
 def _show_people(found: "Survey") -> None:
@@ -276,7 +279,7 @@ def _show_people(found: "Survey") -> None:
         names = ", ".join(clean(each) for each in speakers[:_MOST_SPEAKERS])
         more = ", …" if len(speakers) > _MOST_SPEAKERS else ""
         where = f" in {counted(len(found.unsettled), 'conversation')}" if found.mine else ""
-        click.echo(f"Who you are is not said{where}; --me NAME tells it: {names}{more}")
+        click.echo(f"Could not identify you{where}; pass --me NAME: {names}{more}")
 
 
 def _show_omitted(found: "Survey") -> None:
@@ -289,7 +292,7 @@ def _show_omitted(found: "Survey") -> None:
     for told in found.left_out():
         click.echo(clean(told))
     if found.links:
-        click.echo("--follow-links reads what they lead to")
+        click.echo("pass --follow-links to read them")
 
 
 def _show_users(found: "Survey", user: str | None) -> None:
@@ -298,19 +301,19 @@ def _show_users(found: "Survey", user: str | None) -> None:
         return
     names = ", ".join(clean(each) for each in found.users[:_MOST_SPEAKERS])
     more = ", …" if len(found.users) > _MOST_SPEAKERS else ""
-    told = "each keeps their own" if user is None else f"those of others than {clean(user)} are left out"
-    click.echo(f"Records of {counted(len(found.users), 'user')} ({names}{more}): {told}; --owner NAME takes one's")
+    told = "each user keeps their own" if user is None else f"only {clean(user)}'s are imported"
+    click.echo(
+        f"Records of {counted(len(found.users), 'user')} ({names}{more}): {told}; choose one user's with --owner NAME"
+    )
 
 
 @command()
 def imports(
     context: click.Context,
-    do: Annotated[
-        Literal["list", "undo"], Argument(metavar="list|undo", help="Show imports, or take one back.")
-    ] = "list",
-    id: Annotated[str | None, Argument(help="Of undo: the import, as the list names it.")] = None,
-    user: Annotated[str | None, Option("--user", "-u", help="Whose. Without it, those of all users.")] = None,
-    yes: Annotated[bool, Option("--yes", "-y", help="Take back without asking.")] = False,
+    do: Annotated[Literal["list", "undo"], Argument(metavar="list|undo", help="List imports, or undo one.")] = "list",
+    id: Annotated[str | None, Argument(help="For undo: the import's id in the list.")] = None,
+    user: Annotated[str | None, Option("--user", "-u", help="The user. Without it, all users.")] = None,
+    yes: Annotated[bool, Option("--yes", "-y", help="Skip the confirmation.")] = False,
     json: AsJson = False,
 ) -> None:
     """List the imports whose records are here, newest first; or take one back whole: memorist imports undo ID."""
@@ -318,7 +321,7 @@ def imports(
     from memorist.imports import undo
 
     if (do == "undo") != (id is not None):
-        raise click.UsageError("name the import to take back: memorist imports undo ID")
+        raise click.UsageError("name the import to undo: memorist imports undo ID")
 
     async def find() -> "Sequence[Import]":
         async with opened(context, user) as memory:
@@ -331,11 +334,11 @@ def imports(
     found = run(find)
     if id is not None:
         if found and not yes:
-            confirm(f"Forget {counted(found[0].records, 'record')} of this import, for good?")
+            confirm(f"Forget {counted(found[0].records, 'record')} of this import permanently?")
         gone = run(partial(take_back, id))
-        print_json({"forgotten": gone}) if json else click.echo(f"Took back {counted(gone, 'record')}")
+        print_json({"forgotten": gone}) if json else click.echo(f"Undone: forgot {counted(gone, 'record')}")
     elif json:
         print_json([{**asdict(each), "at": each.at.isoformat(), "records": each.records} for each in found])
     else:
         rows = ((each.id, f"{each.records:,}", clean(", ".join(each.sources))) for each in found)
-        print_table(("Import", "Records", "Source"), rows, none="No imports here.")
+        print_table(("Import", "Records", "Source"), rows, none="No imports.")

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from memorist.records.record import Record
 
 _KEYS = {"k": "keep", "c": "change", "d": "drop", "s": "skip", "q": "quit"}
-_BEGUN = "keeping it has begun, and can only be completed: should it still be here in a minute, keep it again"
+_BEGUN = "being kept; if it is still listed in a minute, keep it again"
 
 
 @command()
 async def inbox(
     context: click.Context,
     action: Annotated[
-        Literal["keep", "change", "drop"] | None, Argument(help="What to do with one: keep, change or drop.")
+        Literal["keep", "change", "drop"] | None, Argument(help="The decision: keep, change or drop.")
     ] = None,
-    id: Annotated[str | None, Argument(help="Its id.")] = None,
+    id: Annotated[str | None, Argument(help="The proposal's id.")] = None,
     text: Annotated[
-        str | None, Argument(parser=text_or_stdin, help="With change: the new text; - reads the standard input.")
+        str | None, Argument(parser=text_or_stdin, help="With change: the new text; - reads standard input.")
     ] = None,
     user: User = None,
-    undo: Annotated[bool, Option("--undo", help="With drop: let it wait again, within two minutes.")] = False,
+    undo: Annotated[bool, Option("--undo", help="With drop: make it pending again, within two minutes.")] = False,
     json: AsJson = False,
 ) -> None:
     """Decide what agents may remember. At a terminal, one key keeps, changes or drops each.
@@ -43,13 +43,13 @@ async def inbox(
     Nothing waits unless the settings say `confirm`, or MEMORIST_CONFIRM does.
     """
     if action is not None and id is None:
-        raise click.UsageError(f"name one: memorist inbox {action} ID")
+        raise click.UsageError(f"name a proposal: memorist inbox {action} ID")
     if (text is None) == (action == "change") or (undo and action != "drop"):
-        raise click.UsageError("a text goes with change, and --undo with drop")
+        raise click.UsageError("TEXT goes with change only, and --undo with drop only")
     async with opened(context, user) as memory:
         if action == "drop":
             dropped = await memory.admin.drop(id or "", undo=undo)
-            told = "It waits again" if undo else "Dropped; for two minutes, --undo takes that back"
+            told = "The proposal is pending again" if undo else "Dropped. You can undo this for two minutes with --undo"
             print_json(dropped.to_dict()) if json else click.echo(told)
         elif action is not None:
             records = await memory.admin.keep(id or "", text)
@@ -62,7 +62,7 @@ async def _show(memory: "Memory", waiting: "Sequence[Proposal]", *, as_json: boo
     if as_json:
         print_json([each.to_dict() for each in waiting])
     elif not waiting:
-        click.echo("Nothing waits.")
+        click.echo("No pending proposals.")
         await tell_of_others(memory, unless=await _tell_of_waiting(memory))
     elif sys.stdin.isatty() and sys.stdout.isatty():
         for number, each in enumerate(waiting, start=1):
@@ -78,8 +78,8 @@ async def _show(memory: "Memory", waiting: "Sequence[Proposal]", *, as_json: boo
 async def _tell_of_waiting(memory: "Memory") -> bool:
     """Report on stderr for which users something waits, if the caller may list them; return whether it does."""
     if users := await users_of(memory, waiting=True):
-        told = f"Proposals wait for {counted(len(users), 'user')}: {first_of(users)}"
-        click.echo(f"{told}. See those of one with memorist inbox --user NAME", err=True)
+        told = f"Pending proposals for {counted(len(users), 'user')}: {first_of(users)}"
+        click.echo(f"{told}. Show one user's with memorist inbox --user NAME", err=True)
     return bool(users)
 
 
@@ -97,7 +97,7 @@ async def _decided(memory: "Memory", proposal: "Proposal") -> bool:
             click.echo(_kept(await memory.admin.keep(proposal.id, None if text == told else text)))
         elif key == "d":
             await memory.admin.drop(proposal.id)
-            click.echo(f"Dropped; memorist inbox drop {proposal.id} --undo takes that back for two minutes")
+            click.echo(f"Dropped; memorist inbox drop {proposal.id} --undo restores it within two minutes")
     except MemoristError as error:  # of this one; the others can be decided
         click.echo(f"error: {clean(str(error))}", err=True)
     return key not in ("q", "\x1b")

@@ -21,7 +21,7 @@ def key() -> None:
 
 @key.subcommand
 async def new(
-    file: Annotated[Path | None, Argument(help="A new file for it, which only you can read.")] = None,
+    file: Annotated[Path | None, Argument(help="A new file for the key, readable only by you.")] = None,
 ) -> None:
     """Make a random key: print it, or write it to a file. Keep a copy elsewhere: without the key the data is lost."""
     from memorist.stores.keys import new_key
@@ -41,7 +41,8 @@ async def rotate(
         str,
         Option(
             metavar="SOURCE",
-            help="Where the new key is: file:PATH, env:NAME, command:COMMAND or keyring:SERVICE/NAME; none to decrypt.",
+            help="The source of the new key: file:PATH, env:NAME, command:COMMAND or keyring:SERVICE/NAME; or "
+            "none, to decrypt.",
         ),
     ],
 ) -> None:
@@ -62,4 +63,6 @@ async def rotate(
     check_exists(settings.url)
     changed = await asyncio.to_thread(rotate, path, old, new, busy_timeout=settings.busy_timeout)
     done = "is not encrypted" if new is None else f"has the key from {new.origin}"
-    click.echo(f"{path} {done}{'' if changed else ' already'}. Backups keep the key that they were made with.")
+    click.echo(
+        f"{path} {done}{'' if changed else ' already'}. Existing backups still need the key that they were made with."
+    )

@@ -14,12 +14,12 @@ async def mcp(
     context: click.Context,
     user: Annotated[
         str | None,
-        Option("--user", "-u", envvar="MEMORIST_USER", help="Whose memory. Without it, what all users share."),
+        Option("--user", "-u", envvar="MEMORIST_USER", help="The user. Without it, the shared records."),
     ] = None,
     agent: Annotated[
-        str | None, Option(envvar="MEMORIST_AGENT", help="The label to write, and to narrow reads by.")
+        str | None, Option(envvar="MEMORIST_AGENT", help="A label that is written to records and narrows reads.")
     ] = None,
-    session: Annotated[str | None, Option(help="The label to write, and to narrow reads by.")] = None,
+    session: Annotated[str | None, Option(help="A label that is written to records and narrows reads.")] = None,
     project: Annotated[
         str | None,
         Option(
@@ -28,16 +28,16 @@ async def mcp(
         ),
     ] = None,
     read_only: Annotated[bool, Option(help="Offer only the tools that change nothing.")] = False,
-    confirm: Annotated[bool, Option(help="Let what would be changed wait in the inbox for the user's yes.")] = False,
+    confirm: Annotated[bool, Option(help="Turn changes into proposals that the user approves in the inbox.")] = False,
     tools: Tools = "core",
-    http: Annotated[bool, Option(help="Serve by HTTP, not over the standard streams.")] = False,
+    http: Annotated[bool, Option(help="Serve over HTTP instead of standard input and output.")] = False,
     host: Annotated[str, Option(help="With --http: the address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option(min=0, max=65535, help="With --http: the port; 0 takes a free one.")] = 8766,
+    port: Annotated[int, Option(min=0, max=65535, help="With --http: the port; 0 picks a free one.")] = 8766,
     allow_host: Annotated[
         tuple[str, ...],
-        Option(metavar="NAME", help="With --http: a name that clients call this server by. Repeatable."),
+        Option(metavar="NAME", help="With --http: a host name by which clients reach this server. Repeatable."),
     ] = (),
-    require_token: Annotated[bool, Option(help="With --http: ask callers on this machine for a token too.")] = False,
+    require_token: Annotated[bool, Option(help="With --http: require a token from this machine too.")] = False,
 ) -> None:
     """Serve this memory to MCP clients: over the standard streams, or by HTTP.
 
@@ -57,7 +57,7 @@ async def mcp(
     from memorist.serve.mcp import Access, Gate, serve_http, serve_stdio
 
     if tools == "core" and session is not None:
-        raise InvalidInputError("--session goes with --tools all; the core tools work across sessions")
+        raise InvalidInputError("--session needs --tools all; the core tools work across sessions")
     right, settings = Right.READ if read_only else Right.WRITE, options.settings().with_given(confirm=confirm or None)
     scope: dict[str, Any] = {"tenant": options.tenant, "user": user, "agent": agent, "session": session}
     if not http:

@@ -26,8 +26,8 @@ def migrate(
     context: click.Context,
     source: Annotated[str, Argument(help="The store to copy from: a file or a URL.")],
     target: Annotated[str, Argument(help="The store to copy to: a file or a URL.")],
-    dry_run: Annotated[bool, Option(help="Only tell what would be copied.")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, Option(help="Show what would be copied; copy nothing.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Skip the confirmation.")] = False,
     json: AsJson = False,
 ) -> None:
     """Copy everything from one store to another: all tenants, users and records, with their vectors.
@@ -61,15 +61,15 @@ def migrate(
         plain = {name: getattr(report, name) for name in ("records", "copied", "existing", "verified")}
         print_json({**plain, "differing": [[wall.tenant, wall.user] for wall in report.differing]})
     else:
-        click.echo(f"{report.copied:,} copied, {report.existing:,} there already, of {report.records:,}")
+        click.echo(f"{report.copied:,} copied, {report.existing:,} already stored, of {report.records:,}")
     if not report.verified:
         names = ", ".join(f"{wall.tenant}/{wall.user or '(shared)'}" for wall in report.differing[:_MOST_SHOWN])
         raise fail(
-            f"source and target differ in {len(report.differing):,} of {report.walls:,} scopes ({names}): somebody "
-            "wrote meanwhile, or the target had records of its own; run it again, with no writer"
+            f"source and target differ in {len(report.differing):,} of {report.walls:,} scopes ({names}): something "
+            "was written during the migration, or the target had other records; stop all writers and run it again"
         )
     if not json:
-        click.echo("Verified: both hold the same, by count and checksum")
+        click.echo("Verified: source and target have equal counts and checksums")
 
 
 def _url(context: click.Context, url: str) -> str:

@@ -27,20 +27,16 @@ Order: TypeAlias = Literal["newest", "oldest", "key"]
 @command()
 def recall(
     context: click.Context,
-    question: Annotated[
-        str, Argument(parser=text_or_stdin, help="A question, or any text; - reads the standard input.")
-    ],
+    question: Annotated[str, Argument(parser=text_or_stdin, help="A question, or any text; - reads standard input.")],
     user: User = None,
     limit: Limit = 5,
     as_of: AsOf = None,
     shared: Shared = False,
-    min_score: Annotated[float, Option(min=0, max=1, help="Leave out what scores less.")] = 0.0,
-    min_similarity: Annotated[float, Option(min=0, max=1, help="Leave out what is less similar.")] = 0.0,
+    min_score: Annotated[float, Option(min=0, max=1, help="Drop hits with a lower score.")] = 0.0,
+    min_similarity: Annotated[float, Option(min=0, max=1, help="Drop hits with a lower similarity.")] = 0.0,
     mode: Annotated[Mode, Option(help="dense is meaning alone, lexical words alone.")] = "hybrid",
-    now: Annotated[
-        str | None, Option(help="The time of the question, from which “last week” in it is counted.")
-    ] = None,
-    explain: Annotated[bool, Option(help="Show what each part of the ranking gave.")] = False,
+    now: Annotated[str | None, Option(help="The time of the question, which “last week” in it refers to.")] = None,
+    explain: Annotated[bool, Option(help="Show what each signal contributed to the score.")] = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
@@ -56,15 +52,15 @@ def recall(
 @command()
 def context(
     context: click.Context,
-    question: Annotated[str, Argument(parser=text_or_stdin, help="A question or a task; - reads the standard input.")],
+    question: Annotated[str, Argument(parser=text_or_stdin, help="A question or a task; - reads standard input.")],
     user: User = None,
-    tokens: Annotated[int, Option(min=32, help="The most that the text may take.")] = 600,
+    tokens: Annotated[int, Option(min=32, help="The budget, in tokens.")] = 600,
     known: Annotated[
-        tuple[str, ...], Option(help="An id or a text to leave out, because it is known already. Repeatable.")
+        tuple[str, ...], Option(help="An id or text that the agent already has, to leave out. Repeatable.")
     ] = (),
     as_of: AsOf = None,
     shared: Shared = False,
-    explain: Annotated[bool, Option(help="Show which memories it tells, and why.")] = False,
+    explain: Annotated[bool, Option(help="Show which records it includes, and why.")] = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
@@ -113,9 +109,9 @@ async def recent(
 async def browse(
     context: click.Context,
     user: User = None,
-    limit: Annotated[int, Option("--limit", "-n", min=1, help="How many on a page.")] = 20,
-    order: Annotated[Order, Option(help="What comes first.")] = "newest",
-    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    limit: Annotated[int, Option("--limit", "-n", min=1, help="Records per page.")] = 20,
+    order: Annotated[Order, Option(help="The sort order.")] = "newest",
+    cursor: Annotated[str | None, Option(help="The cursor printed with the previous page.")] = None,
     as_of: AsOf = None,
     key_prefix: Annotated[str | None, Option(help="Only keys, such as topics' names, with this prefix.")] = None,
     superseded: Superseded = False,
@@ -153,7 +149,7 @@ async def get(context: click.Context, id: Id, user: User = None, json: AsJson = 
 @command()
 async def count(
     context: click.Context,
-    user: Annotated[str | None, Option("--user", "-u", help="Whose records. Without it, those of all users.")] = None,
+    user: Annotated[str | None, Option("--user", "-u", help="The user. Without it, all users.")] = None,
     as_of: AsOf = None,
     superseded: Superseded = False,
     json: AsJson = False,
@@ -181,8 +177,8 @@ async def changes(
     context: click.Context,
     user: User = None,
     limit: Limit = 20,
-    min_score: Annotated[float, Option(min=0, max=1, help="Leave out what is less likely a change.")] = 0.5,
-    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    min_score: Annotated[float, Option(min=0, max=1, help="Drop changes with a lower score.")] = 0.5,
+    cursor: Annotated[str | None, Option(help="The cursor printed with the previous page.")] = None,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
@@ -208,4 +204,4 @@ async def why(context: click.Context, id: Id, user: User = None, json: AsJson = 
 
 
 def _whose(user: str | None) -> str:
-    return "shared by all; name its user with --user" if user is None else f"of {user!r}"
+    return "shared by all; name the user with --user" if user is None else f"of {user!r}"

@@ -23,7 +23,7 @@ def receipt() -> None:
 async def verify(
     context: click.Context,
     file: Annotated[str, Argument(help="What `memorist purge --receipt` wrote.")],
-    user: Annotated[str | None, Option("--user", "-u", help="Whose receipt it should be.")] = None,
+    user: Annotated[str | None, Option("--user", "-u", help="The user the receipt must be about.")] = None,
     key: Key = None,
     json: AsJson = False,
 ) -> None:

@@ -52,7 +52,7 @@ async def _report(context: click.Context, rules: tuple[str, ...], json: bool) ->
     for rule in report.rules:
         click.echo(f"keep {rule.keep}: {rule.about}")
     if not report.rules:
-        click.echo("There are no rules; everything is kept.")
+        click.echo("No rules are set; everything is kept.")
     for kind, count in report.due.items():
         click.echo(f"too old: {counted(count, kind)}")
 

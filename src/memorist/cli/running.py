@@ -200,7 +200,7 @@ def check_exists(url: str) -> None:
     from memorist.stores import file_of
 
     if (file := file_of(url)) is not None and not file.exists():
-        raise NotFoundError(f"there is no database {file} yet; `memorist remember` and `memorist load` make one")
+        raise NotFoundError(f"there is no database {file} yet; create one with `memorist remember` or `memorist load`")
 
 
 async def tell_of_others(memory: "Memory", *, unless: object = False) -> None:
@@ -215,7 +215,7 @@ async def tell_of_others(memory: "Memory", *, unless: object = False) -> None:
         return
     if users := await users_of(memory):
         shown = first_of(users)
-        click.echo(f"No records are shared by all users; these have their own: {shown}. Ask with --user NAME", err=True)
+        click.echo(f"There are no shared records. Users with records: {shown}. Choose one with --user NAME", err=True)
 
 
 async def users_of(memory: "Memory", *, waiting: bool = False) -> list[str]:
@@ -250,7 +250,7 @@ def foreseen() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise fail("interrupted; what was stored before is safe", EXIT_INTERRUPTED) from None
+        raise fail("interrupted; what was already stored is kept", EXIT_INTERRUPTED) from None
     except BrokenPipeError:
         raise
     except MemoristError as error:
@@ -275,13 +275,15 @@ def text_or_stdin(text: str) -> str:
         try:
             return sys.stdin.buffer.read().decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError as error:
-            raise InvalidInputError("the standard input is not UTF-8") from error
+            raise InvalidInputError("standard input is not UTF-8") from error
 
 
 def confirm(question: str) -> None:
     """Ask for confirmation; raise unless the user is at a terminal and confirms."""
     if not sys.stdin.isatty():
-        raise click.BadParameter("the standard input is not a terminal to confirm at; give --yes", param_hint="--yes")
+        raise click.BadParameter(
+            "cannot ask for confirmation, because standard input is not a terminal; pass --yes", param_hint="--yes"
+        )
     try:
         sure = click.confirm(question)
     except click.Abort:  # Ctrl-C, or the end of the input

@@ -14,8 +14,8 @@ from memorist.cli.showing import clean, counted, print_json, print_table
 @command()
 async def secrets(
     context: click.Context,
-    redact: Annotated[bool, Option(help="Mask each, in records, their histories and every index.")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Mask without asking.")] = False,
+    redact: Annotated[bool, Option(help="Mask each secret, in records, histories and indexes.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Skip the confirmation.")] = False,
     json: AsJson = False,
 ) -> None:
     """List what holds a key, a token or a card number of a known form, of every user; the secret is not shown.
@@ -23,7 +23,7 @@ async def secrets(
     Masking one removes its record's earlier versions and what quotes the record. Backups are not reached.
     """
     if redact and not yes:
-        confirm("Mask every secret that is found, and remove the earlier versions of their records?")
+        confirm("Mask every secret found, and delete the earlier versions of these records?")
     async with opened(context) as memory:
         with spinner("Reading every record"):
             found = await memory.admin.secrets(redact=redact)
@@ -34,9 +34,12 @@ async def secrets(
         (each.where, "(shared)" if each.user is None else clean(each.user), clean(each.id), ", ".join(each.forms))
         for each in found
     )
-    print_table(("Where", "User", "Id", "What"), rows, none="No secret of a known form is here.")
+    print_table(("Where", "User", "Id", "What"), rows, none="No secrets of a known form were found.")
     states = sum(each.where == "state" for each in found)
     if redact and len(found) > states:
         click.echo(f"Masked the secrets of {counted(len(found) - states, 'record')}")
     if states:
-        click.echo("A framework's own state is never masked, as it would not be read again: forget it by its id")
+        click.echo(
+            "A framework's saved state is not masked, because the framework could not read it any more; "
+            "forget it by its id"
+        )

@@ -38,50 +38,52 @@ _EMBED_EVERY = 300.0
 async def serve(
     context: click.Context,
     host: Annotated[str, Option(envvar="MEMORIST_HOST", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option(envvar="MEMORIST_PORT", min=0, max=65535, help="0 takes a free one.")] = 8765,
-    require_token: Annotated[bool, Option(help="Ask for a token on this machine's own addresses too.")] = False,
-    concurrency: Annotated[int, Option(min=1, help="Most requests at once.")] = 256,
-    body_mib: Annotated[int, Option(min=1, help="Largest body of a request, in MiB.")] = 10,
-    load_mib: Annotated[int, Option(min=1, help="Most that a load or an import may hold, in MiB.")] = 10 * 1024,
-    timeout: Annotated[float, Option(min=0.1, help="Longest time of a request, in seconds.")] = 60.0,
+    port: Annotated[int, Option(envvar="MEMORIST_PORT", min=0, max=65535, help="The port; 0 picks a free one.")] = 8765,
+    require_token: Annotated[bool, Option(help="Require a token from this machine too.")] = False,
+    concurrency: Annotated[int, Option(min=1, help="Maximum concurrent requests.")] = 256,
+    body_mib: Annotated[int, Option(min=1, help="Maximum size of a request body, in MiB.")] = 10,
+    load_mib: Annotated[int, Option(min=1, help="Maximum size of a load or an import, in MiB.")] = 10 * 1024,
+    timeout: Annotated[float, Option(min=0.1, help="Maximum duration of a request, in seconds.")] = 60.0,
     tools: Tools = "core",
     keep_traces: Annotated[
         str | None,
         Option(
             metavar="DURATION",
-            help="Keep a trace of each recall and context for so long, as 7d: what was asked, given and missed.",
+            help="How long to keep a trace of each recall and context, such as 7d: the question, the results, "
+            "and what was missed.",
         ),
     ] = None,
     confirm: Annotated[
         bool,
-        Option(help="Let what agents ask for by their tools wait in the inbox for the user's yes."),
+        Option(help="Turn changes by agents' tools into proposals that the user approves in the inbox."),
     ] = False,
     trust_proxy: Annotated[
         tuple[str, ...],
         Option(
             metavar="ADDRESS",
             envvar="MEMORIST_TRUST_PROXY",
-            help="A proxy in front, whose X-Forwarded-Proto and X-Forwarded-For are believed. Repeatable.",
+            help="The address of a proxy whose X-Forwarded-Proto and X-Forwarded-For headers are trusted. Repeatable.",
         ),
     ] = (),
     log_format: Annotated[
         Literal["text", "json"] | None,
         Option(
             envvar="MEMORIST_LOG_FORMAT",
-            help="text or json: write a line to stderr for each request. Without it, only what goes wrong is written.",
+            help="text or json: log each request to stderr. Without it, only errors are logged.",
         ),
     ] = None,
-    log_names: Annotated[bool, Option(help="Write tenants' and users' names to those lines too.")] = False,
+    log_names: Annotated[bool, Option(help="Include the names of tenants and users in that log.")] = False,
     limit: Annotated[
         tuple[str, ...],
         Option(
             metavar="LIMIT",
-            help="What each token may send that has no limit of its own: requests=600/min, records=10000/day or "
+            help="The limit for tokens without their own: requests=600/min, records=10000/day or "
             "bytes=10MiB/h. Repeatable.",
         ),
     ] = (),
     workers: Annotated[
-        int, Option(min=1, help="Processes that answer; more than one leave out the console. SIGHUP replaces each.")
+        int,
+        Option(min=1, help="Number of worker processes; with more than one there is no console. SIGHUP restarts each."),
     ] = 1,
     inherited: Annotated[int | None, Option("--socket", help="A parent's socket.", hidden=True)] = None,
     counts: Annotated[int | None, Option(help="A parent's file of counts.", hidden=True)] = None,
@@ -105,7 +107,7 @@ async def serve(
     url, quotas = settings.url, Quotas(parse_limits(limit), counts=Counts(counts))
     alone = workers == 1 or inherited is not None
     if not alone and url == ":memory:":
-        raise InvalidInputError("several workers cannot share a memory in one process; name a file with --db")
+        raise InvalidInputError("several workers cannot share an in-memory database; name a file with --db")
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(Memory.open(settings=settings).through(CLI))
         open_here = check_open(host, tokens=bool(await Tokens(memory).list())) and not require_token
@@ -140,7 +142,7 @@ async def serve(
             async with _embedding(memory):
                 await Server(app, proxies=trust_proxy, answering=tell).serve(sockets=[listening])
     if inherited is None:
-        click.echo("Ended; everything acknowledged is stored")
+        click.echo("Stopped; every acknowledged write is stored")
 
 
 def _shown(settings: "Settings", limits: "Limits") -> dict[str, str]:
@@ -176,12 +178,14 @@ async def _embed_missing(memory: "Memory") -> None:
         try:
             await memory.admin.reindex(missing=True)
         except MemoristError as error:
-            logging.getLogger("memorist.serve").warning("what waits to be embedded was not embedded now: %s", error)
+            logging.getLogger("memorist.serve").warning(
+                "records without vectors could not be embedded and will be retried: %s", error
+            )
         await asyncio.sleep(_EMBED_EVERY)
 
 
 def _tell(url: str, *, mcp: bool) -> None:
-    click.echo(f"Serving at {url} (Ctrl-C ends it)")
+    click.echo(f"Serving at {url} (Ctrl-C stops it)")
     if mcp:
         click.echo(f"For MCP clients: {url}/mcp")
 

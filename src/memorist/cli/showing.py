@@ -145,7 +145,7 @@ def _with_later(text: list[tuple[str, str]], found: Mapping[str, Any]) -> list[t
 
 def print_context(told: Mapping[str, Any], *, explain: bool) -> None:
     """Print what an agent is told, given in JSON, and below it, on request, the records that it contains."""
-    click.echo(clean(told["text"]) or "Nothing to tell.")
+    click.echo(clean(told["text"]) or "No relevant records.")
     if explain:
         click.echo(f"\n{told['tokens']:,} tokens, confidence {told['confidence']:.2f}")
         if told["cut"]:
@@ -158,7 +158,7 @@ def print_context(told: Mapping[str, Any], *, explain: bool) -> None:
 def print_records(records: Sequence[Mapping[str, Any]], *, whose: bool) -> None:
     """Print records, given in JSON, in their order; `whose` adds the owner of each."""
     rows = ((_when(record), record["kind"], _described(record, whose=whose)) for record in records)
-    print_table(("When", "Kind", "What"), rows, none="Nothing here yet.")
+    print_table(("When", "Kind", "What"), rows, none="No records yet.")
 
 
 def print_record(record: Mapping[str, Any]) -> None:
@@ -178,7 +178,7 @@ def print_changes(changes: Sequence[Mapping[str, Any]]) -> None:
         after: Cell = [("gone", "dim")] if change["record"] is None else _described(change["record"])
         at = shown_time(change["at"], "%Y-%m-%d %H:%M:%S")
         rows.append((at, change["action"], clean(change["source"] or ""), after))
-    print_table(("At", "What happened", "By", "The record after it"), rows)
+    print_table(("At", "What happened", "By", "Record after the change"), rows)
 
 
 def print_replacements(page: Mapping[str, Any]) -> None:
@@ -204,7 +204,7 @@ def print_provenance(found: "Provenance") -> None:
         rows.append((source.trust, ", ".join(origin.authors.names), clean(origin.door or ""), [(pad, ""), *what]))
     print_table(("Trust", "By", "Through", "What"), rows)
     if gone := len(found.missing) + sum(each.record.origin.lost for each in found.sources):
-        click.echo(f"{counted(gone, 'source')} no longer there")
+        click.echo(f"{counted(gone, 'source')} no longer exist")
 
 
 def _marked(text: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:

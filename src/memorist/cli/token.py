@@ -24,14 +24,16 @@ def token() -> None:
 @token.subcommand
 async def create(
     context: click.Context,
-    name: Annotated[str, Argument(help="A name, by which it can be revoked.")],
+    name: Annotated[str, Argument(help="The token's name, used to revoke it.")],
     user: Annotated[
         str | None,
-        Option("--user", "-u", help="The one user it is for. Without it, a request names the user."),
+        Option("--user", "-u", help="The user that the token is bound to. Without it, each request names the user."),
     ] = None,
     right: Annotated[str, Option("--right", "-r", help="metrics, read, write or admin.")] = "write",
     expires: Annotated[str | None, Option(help="When it expires: 90d, 12h, or a date. Without it, never.")] = None,
-    all_tenants: Annotated[bool, Option(help="For an operator: every tenant, and the store as a whole.")] = False,
+    all_tenants: Annotated[
+        bool, Option(help="For an operator: access to every tenant and to whole-store operations.")
+    ] = False,
     limits: Annotated[
         tuple[str, ...],
         Option("--limit", metavar="LIMIT", help="requests=600/min, records=10000/day or bytes=10MiB/h. Repeatable."),
@@ -50,7 +52,7 @@ async def create(
         print_json({"token": secret, **token.to_dict()})
         return
     click.echo(secret)
-    click.echo("This is shown once; only its hash is kept.", err=True)
+    click.echo("This token is shown only once; the store keeps only its hash.", err=True)
 
 
 @token.subcommand
@@ -69,7 +71,7 @@ async def list_(context: click.Context, json: AsJson = False) -> None:
         until = f"{until} (expired)" if token.expired(now) else until
         whose = clean(grant.tenant or "all tenants"), clean(grant.user or "all users")
         rows.append((clean(grant.name), str(grant.right), *whose, limits, until))
-    print_table(("Name", "Right", "Tenant", "User", "Limits", "Expires"), rows, none="No tokens here.")
+    print_table(("Name", "Right", "Tenant", "User", "Limits", "Expires"), rows, none="No tokens.")
 
 
 @token.subcommand

@@ -30,7 +30,7 @@ async def list_(
         found = await memory.topics.list(prefix)
         await tell_of_others(memory, unless=found)
     rows = ((clean(name), clean(value)) for name, value in found.items())
-    print_json(found) if json else print_table(("Topic", "Value"), rows, none="No topics here.")
+    print_json(found) if json else print_table(("Topic", "Value"), rows, none="No topics.")
 
 
 @topics.subcommand
@@ -39,7 +39,7 @@ async def get(context: click.Context, topic: Topic, user: User = None, json: AsJ
     async with opened(context, user) as memory:
         record = await memory.topics.record(topic)
     if record is None:
-        raise NotFoundError(f"there is no topic {topic!r} here")
+        raise NotFoundError(f"there is no topic {topic!r}")
     print_json(record.to_dict()) if json else click.echo(record.content)
 
 
@@ -47,7 +47,7 @@ async def get(context: click.Context, topic: Topic, user: User = None, json: AsJ
 async def set_(
     context: click.Context,
     topic: Topic,
-    value: Annotated[str, Argument(parser=text_or_stdin, help="Its value; - reads the standard input.")],
+    value: Annotated[str, Argument(parser=text_or_stdin, help="Its value; - reads standard input.")],
     user: User = None,
     json: AsJson = False,
 ) -> None:
@@ -62,5 +62,5 @@ async def delete(context: click.Context, topic: Topic, user: User = None) -> Non
     """Forget a topic."""
     async with opened(context, user) as memory:
         if not await memory.topics.delete(topic):
-            raise NotFoundError(f"there is no topic {topic!r} here")
+            raise NotFoundError(f"there is no topic {topic!r}")
     click.echo("Deleted")

@@ -20,9 +20,9 @@ async def traces(
     session: Session = None,
     since: Since = None,
     until: Until = None,
-    empty: Annotated[bool, Option(help="Only calls that gave nothing.")] = False,
+    empty: Annotated[bool, Option(help="Only calls without a result.")] = False,
     everyone: Everyone = False,
-    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    cursor: Annotated[str | None, Option(help="The cursor printed with the previous page.")] = None,
     json: AsJson = False,
 ) -> None:
     """Show the calls that agents made, newest first: what they asked, were given and missed. Traces are kept where
@@ -40,6 +40,6 @@ async def traces(
         asked = [(clean(each.question), ""), (f"\n{each.id}", "dim")]
         row = (shown_time(each.at), clean(each.door), given, str(len(each.missed)))
         rows.append((*row, f"{1000 * each.seconds:.1f}", asked))
-    print_table(("When", "Through", "Given", "Missed", "ms", "Asked"), rows, none="No calls were kept here.")
+    print_table(("When", "Through", "Given", "Missed", "ms", "Asked"), rows, none="No traces are stored.")
     if page.next is not None:
         click.echo(f"More: --cursor {page.next}")

@@ -53,7 +53,7 @@ async def _memory(
 @mango.subcommand
 async def train(
     context: click.Context,
-    file: Annotated[str, Argument(help="The file; - reads the standard input.")],
+    file: Annotated[str, Argument(help="The file; - reads standard input.")],
     persist_dir: Folder = None,
     collection: Collection = "mango_memory",
     user: User = None,
@@ -79,7 +79,7 @@ async def train(
 @mango.subcommand
 async def export(
     context: click.Context,
-    file: Annotated[str, Argument(help="A new file; by default the standard output.")] = "-",
+    file: Annotated[str, Argument(help="A new file. By default standard output.")] = "-",
     persist_dir: Folder = None,
     collection: Collection = "mango_memory",
     user: User = None,

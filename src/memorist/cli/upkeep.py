@@ -14,10 +14,13 @@ from memorist.cli.showing import counted, print_json
 @command()
 async def backup(
     context: click.Context,
-    target: Annotated[str, Argument(help="A new file, or a folder for a file named after the time.")],
+    target: Annotated[str, Argument(help="A new file, or a folder in which a file named by the time is created.")],
     keep: Annotated[
         int | None,
-        Option(metavar="N", help="With a folder: keep the N latest copies; older ones go when the new one is checked."),
+        Option(
+            metavar="N",
+            help="With a folder: keep the N latest backups; older ones are deleted once the new one is checked.",
+        ),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -31,7 +34,7 @@ async def backup(
 @command()
 async def reindex(
     context: click.Context,
-    missing: Annotated[bool, Option(help="Only what was stored to be embedded later.")] = False,
+    missing: Annotated[bool, Option(help="Only records that have no vectors yet.")] = False,
     json: AsJson = False,
 ) -> None:
     """Embed every record again with the embedder that is set now. Running it again resumes an interrupted one."""

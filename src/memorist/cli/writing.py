@@ -31,23 +31,25 @@ IfExists: TypeAlias = Literal["error", "replace", "ignore"]
 @command()
 async def remember(
     context: click.Context,
-    text: Annotated[str, Argument(parser=text_or_stdin, help="What to remember; - reads the standard input.")],
+    text: Annotated[str, Argument(parser=text_or_stdin, help="What to remember; - reads standard input.")],
     user: User = None,
     kind: OneKind = Kind.NOTE,
-    session: Annotated[str | None, Option("--session", "-s", help="The conversation it is of.")] = None,
+    session: Annotated[str | None, Option("--session", "-s", help="The conversation it belongs to.")] = None,
     agent: Annotated[str | None, Option(help="The agent that stores it.")] = None,
-    id: Annotated[str | None, Option(help="An id of your own; made up if left out.")] = None,
-    key: Annotated[str | None, Option(help="An exact name: a topic's, a tool's.")] = None,
+    id: Annotated[str | None, Option(help="Your own id. By default generated.")] = None,
+    key: Annotated[str | None, Option(help="An exact name, such as a topic's or a tool's.")] = None,
     cue: Cue = None,
     metadata: Metadata = None,
     source: Source = None,
-    happened_at: Annotated[str | None, Option("--at", help="When it happened; now if left out.")] = None,
+    happened_at: Annotated[str | None, Option("--at", help="When it happened. By default now.")] = None,
     expires: Expires = None,
-    supersedes: Annotated[str | None, Option(metavar="ID", help="The memory that it supersedes.")] = None,
-    verified: Annotated[bool, Option(help="Someone has checked it.")] = False,
+    supersedes: Annotated[str | None, Option(metavar="ID", help="The id of the record that it supersedes.")] = None,
+    verified: Annotated[bool, Option(help="Mark it as verified.")] = False,
     author: Authors = (),
-    derived_from: Annotated[tuple[str, ...], Option(metavar="ID", help="What it is drawn from. Repeatable.")] = (),
-    if_exists: Annotated[IfExists, Option(help="What to do where its id is taken.")] = "error",
+    derived_from: Annotated[
+        tuple[str, ...], Option(metavar="ID", help="The id of a record that it is derived from. Repeatable.")
+    ] = (),
+    if_exists: Annotated[IfExists, Option(help="What to do if the id is taken.")] = "error",
     json: AsJson = False,
 ) -> None:
     """Remember a text. It is on the disk when this returns."""
@@ -65,18 +67,16 @@ async def remember(
 async def revise(
     context: click.Context,
     id: Id,
-    text: Annotated[
-        str | None, Argument(parser=text_or_stdin, help="Its new text; - reads the standard input.")
-    ] = None,
+    text: Annotated[str | None, Argument(parser=text_or_stdin, help="Its new text; - reads standard input.")] = None,
     user: User = None,
     cue: Cue = None,
     metadata: Metadata = None,
     source: Source = None,
     happened_at: Annotated[str | None, Option("--at", help="When it happened.")] = None,
     expires: Expires = None,
-    verified: Annotated[bool | None, Option("--verified/--unverified", help="Whether someone has checked it.")] = None,
+    verified: Annotated[bool | None, Option("--verified/--unverified", help="Whether it is verified.")] = None,
     author: Authors = (),
-    clear: Annotated[tuple[Clearable, ...], Option(help="Leave it without this. Repeatable.")] = (),
+    clear: Annotated[tuple[Clearable, ...], Option(help="A field to clear. Repeatable.")] = (),
     json: AsJson = False,
 ) -> None:
     """Change a memory; its earlier versions stay in its history."""
@@ -85,7 +85,7 @@ async def revise(
         verified=verified, author=author or None,
     )  # fmt: skip
     if both := fields.keys() & set(clear):
-        raise click.UsageError(f"--clear takes {min(both)} away, and another option gives it; give one of the two")
+        raise click.UsageError(f"--clear {min(both)} contradicts the option that sets it; pass only one of them")
     fields |= dict.fromkeys(clear)
     async with opened(context, user) as memory:
         record = await memory.revise(id, **fields)
@@ -96,7 +96,7 @@ async def revise(
 async def rate(
     context: click.Context,
     id: Id,
-    rating: Annotated[str, Argument(help="From -1 (bad) to 1 (good), or none to take it back.")],
+    rating: Annotated[str, Argument(help="From -1 (bad) to 1 (good), or none to remove the rating.")],
     user: User = None,
     source: Source = None,
     json: AsJson = False,
@@ -108,7 +108,7 @@ async def rate(
         raise click.BadParameter(f"a number from -1 to 1, or none, not {rating!r}", param_hint="RATING") from error
     async with opened(context, user) as memory:
         record = await memory.rate(id, value, source=source)
-    told = f"Took back the rating of {record.id}" if value is None else f"Rated {record.id}: {value:g}"
+    told = f"Removed the rating of {record.id}" if value is None else f"Rated {record.id}: {value:g}"
     print_json(record.to_dict()) if json else click.echo(told)
 
 
@@ -117,19 +117,19 @@ def forget(
     context: click.Context,
     ids: Annotated[tuple[str, ...], Argument(metavar="ID", help="The ids of the memories.")] = (),
     user: User = None,
-    source: Annotated[str | None, Option(help="Who wants it; stays in the history.")] = None,
-    derived: Annotated[bool, Option(help="Also what was drawn from them alone.")] = False,
-    dry_run: Annotated[bool, Option(help="Show what would go, and change nothing.")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    source: Annotated[str | None, Option(help="Who requested it; kept in the history.")] = None,
+    derived: Annotated[bool, Option(help="Also forget records derived only from them.")] = False,
+    dry_run: Annotated[bool, Option(help="Show what would be deleted; delete nothing.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Skip the confirmation.")] = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
     """Forget memories by their ids, or all that pass a filter, with their texts in the history."""
     named = list(dict.fromkeys(ids))
     if bool(named) == bool(narrowing):
-        raise click.BadParameter("name ids, or a filter; to delete everything of a user there is purge")
+        raise click.BadParameter("name ids, or a filter; to delete everything of a user, use purge")
     if narrowing and not yes and not dry_run:
-        confirm("Forget all that pass this filter, for good?")
+        confirm("Permanently forget every record that matches this filter?")
 
     async def work() -> None:
         async with opened(context, user) as memory:
@@ -145,9 +145,9 @@ def forget(
         elif gone:
             click.echo(f"Forgot {gone:,}" + (f"; {absent:,} not found" if absent > 0 else ""))
             if marked:
-                click.echo(f"Marked {counted(len(marked), 'record')} that also rest on others")
+                click.echo(f"Marked {counted(len(marked), 'record')} that also have other sources")
         if not gone:
-            what = "there is no record of these ids" if named else "no record passes the filter"
+            what = "there are no records with these ids" if named else "no record matches the filter"
             raise NotFoundError(f"{what}; nothing was forgotten")
 
     run(work)
@@ -167,8 +167,8 @@ async def _tell_before(
         return
     for title, records in (
         ("Would be forgotten", named),
-        ("Drawn from these alone, would be forgotten too", drawn.alone),
-        ("Also rests on others, would be marked", drawn.partly),
+        ("Derived only from these, would be forgotten too", drawn.alone),
+        ("Has other sources too, would be marked", drawn.partly),
     ):
         if records:
             click.echo(f"{title}:")
@@ -178,25 +178,25 @@ async def _tell_before(
 @command()
 def purge(
     context: click.Context,
-    user: Annotated[str | None, Option("--user", "-u", help="Whose memory to delete.")] = None,
-    shared: Annotated[bool, Option(help="Instead of a user: what all users share.")] = False,
+    user: Annotated[str | None, Option("--user", "-u", help="The user to delete.")] = None,
+    shared: Annotated[bool, Option(help="Instead of a user: the shared records.")] = False,
     receipt: Annotated[str | None, Option(metavar="FILE", help="A new file for the signed receipt.")] = None,
-    dry_run: Annotated[bool, Option(help="Show what would go, and change nothing.")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, Option(help="Show what would be deleted; delete nothing.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Skip the confirmation.")] = False,
     json: AsJson = False,
 ) -> None:
     """Delete everything of a user, for good: no byte is left in the files. The user's tokens are
     deleted too."""
     if (user is None) != shared:
-        raise click.BadParameter("say whose: --user NAME, or --shared", param_hint="--user")
-    whose = "what all users share" if user is None else f"{user!r}"
+        raise click.BadParameter("name what to purge: --user NAME or --shared", param_hint="--user")
+    whose = "the shared records" if user is None else f"{user!r}"
     if not yes and not dry_run:
-        confirm(f"Delete everything that is remembered of {whose}, for good?")
+        confirm(f"Permanently delete all records of {whose}?")
 
     async def work() -> None:
         with nullcontext() if receipt is None else new_file(receipt) as file:  # before anything is gone
             async with opened(context, user) as memory:
-                with spinner("Looking" if dry_run else "Deleting, and making sure that nothing is left"):
+                with spinner("Looking" if dry_run else "Deleting, then searching for remains"):
                     done = await memory.purge(shared=shared, dry_run=dry_run)
             if file is not None:
                 file.write(f"{dumps(done.statement)}\n".encode())

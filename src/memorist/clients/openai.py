@@ -63,9 +63,9 @@ def reason(error: openai.OpenAIError | ValueError, name: str, timeout: float) ->
     if isinstance(error, openai.APIConnectionError):
         return f"{name} cannot be reached: {error.__cause__ or error}"
     if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
-        return f"{name} refused the key (HTTP {error.status_code}); check api_key"
+        return f"{name} rejected the API key (HTTP {error.status_code}); check api_key"
     if isinstance(error, openai.NotFoundError):
         return f"{name} was not found; check the model's name and the base URL: {error.message}"
     if isinstance(error, openai.APIStatusError):
         return f"{name} answered HTTP {error.status_code}: {error.message}"
-    return f"{name} gave an answer that cannot be read: {error}"
+    return f"{name} returned an unreadable response: {error}"

@@ -28,7 +28,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.tokens < LEAST_TOKENS:
-            raise InvalidInputError(f"tokens must be at least {LEAST_TOKENS}, which one line takes; not {self.tokens}")
+            raise InvalidInputError(f"tokens must be at least {LEAST_TOKENS}, enough for one line, not {self.tokens}")
         if self.counter is not None and not callable(self.counter):
             raise InvalidInputError(f"count_tokens must be callable, not {type(self.counter).__name__}")
 

@@ -95,7 +95,7 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
         candidates = await _candidates(reader, telling, changed, asked, tokens)
         await aside(lambda: chosen.fill(candidates), texts)
     elif hits:
-        cut = f"none of the {len(hits)} recalled is told: a confidence of {confidence:.2f} is below {least:g}"
+        cut = f"none of the {len(hits)} hits is included: the confidence {confidence:.2f} is below {least:g}"
     lines = chosen.lines
     return await aside(lambda: _context(lines, confidence, budget, moment, cut), [line.item for line in lines])
 

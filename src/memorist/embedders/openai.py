@@ -97,12 +97,14 @@ class OpenAIEmbedder(BlockingEmbedder):
         except openai.OpenAIError as error:
             raise self._explained(error) from error
         except ValueError as error:  # a body that is not JSON
-            raise EmbedderError(f"{self.name} gave an answer that cannot be read: {error}") from error
+            raise EmbedderError(f"{self.name} returned an unreadable response: {error}") from error
         return self._in_order(getattr(answer, "data", None), len(texts))
 
     def _in_order(self, data: Any, count: int) -> list[Any]:
         if not isinstance(data, list):
-            raise EmbedderError(f"{self.name} gave an answer without embeddings; is this an OpenAI-compatible API?")
+            raise EmbedderError(
+                f"{self.name} returned a response without embeddings; is this an OpenAI-compatible API?"
+            )
         if len(data) != count:
             raise EmbedderError(f"{self.name} returned {len(data)} embeddings for {count} texts")
         by_index = {str(getattr(item, "index", None)): getattr(item, "embedding", None) for item in data}

@@ -34,10 +34,14 @@ def cleaned(record: Record, policy: Policy | None, *, warns: bool = True) -> Rec
     told = ", ".join(forms)
     if policy == "refuse":
         raise InvalidInputError(
-            f"the text holds what looks like a secret ({told}), so it is not stored; leave that out, or let the "
-            "operator set MEMORIST_SECRETS to mask or keep"
+            f"the text seems to contain a secret ({told}), so it was not stored; remove it, or have "
+            "the operator set MEMORIST_SECRETS to mask or keep"
         )
-    log.warning("%s is stored with what looks like a secret (%s); memorist secrets --redact masks it", record.id, told)
+    log.warning(
+        "%s was stored although it seems to contain a secret (%s); to mask it, run: memorist secrets --redact",
+        record.id,
+        told,
+    )
     return record
 
 

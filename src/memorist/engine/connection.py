@@ -45,7 +45,7 @@ class Connection:
         self._headers = [("Host", host), ("Accept", "*/*"), ("User-Agent", "memorist")]
         if token is not None:
             if not isinstance(token, str) or not re.fullmatch("[!-~]+", token):
-                raise InvalidInputError("a token is a text of printable ASCII characters, without spaces")
+                raise InvalidInputError("a token must be a string of printable ASCII characters without spaces")
             self._headers.append(("Authorization", f"Bearer {token}"))
         self._timeouts = dict.fromkeys(("connect", "read", "write", "pool"), timeout)
         self._home: asyncio.AbstractEventLoop | None = None
@@ -185,7 +185,7 @@ class Connection:
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
             raise StoreUnavailableError(
                 f"the connection to {self.url} failed ({error or type(error).__name__}); "
-                "whether the call was done is not known"
+                "it is not known whether the call took effect, so check before you repeat it"
             ) from error
         except UnicodeEncodeError as error:
             raise InvalidInputError(f"this cannot be sent to {self.url}: {error}") from error
@@ -197,13 +197,14 @@ def _parse(url: str) -> tuple[str, tuple[str, str, int | None, str], str]:
         at = urlsplit(url.rstrip("/"))
         host = (at.hostname or "").encode("idna").decode()
         if at.scheme not in ("http", "https") or not host or at.username is not None or at.query or at.fragment:
-            raise ValueError("a scheme, a host, a port and a path are what it may have")
+            raise ValueError("only a scheme, a host, a port and a path are allowed")
         named = f"[{host}]" if ":" in host else host
         named = named if at.port is None else f"{named}:{at.port}"
         return at.geturl(), (at.scheme, host, at.port, quote(at.path, safe="/%")), named
     except (AttributeError, TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"a server's URL begins with http:// or https:// and has a host, like http://127.0.0.1:8377, not {url!r}"
+            "a server's URL must begin with http:// or https:// and name a host, such as "
+            f"http://127.0.0.1:8377, not {url!r}"
         ) from error
 
 
@@ -241,7 +242,8 @@ def result_of(answer: "httpcore.Response") -> dict[str, Any]:
 def _not_a_server(status: int) -> StoreUnavailableError:
     """Return the error for a proxy's own answer."""
     return StoreUnavailableError(
-        f"what answers with status {status} is not a Memorist server; whether the call was done is not known"
+        f"the server that answered with status {status} is not a Memorist server; it is not known whether "
+        "the call took effect, so check before you repeat it"
     )
 
 
@@ -252,7 +254,7 @@ def params_of(call: Call) -> dict[str, str]:
     """Return a call's scope and zone as query parameters."""
     scope, zone = call.scope, None if call.zone is None else name_of(call.zone)
     if call.zone is not None and zone is None:
-        raise InvalidInputError(f"a server knows zones by their names, such as Europe/Lisbon, not {shown(call.zone)}")
+        raise InvalidInputError(f"a server takes time zones by name, such as Europe/Lisbon, not {shown(call.zone)}")
     names = {"tenant": scope.tenant, "user": scope.user, "agent": scope.agent, "session": scope.session, "zone": zone}
     return {name: value for name, value in names.items() if value is not None}
 

@@ -90,8 +90,8 @@ class Core:
         most = self.settings.largest_record
         if not door.is_open and (size := size_of(record)) > most:
             raise InvalidInputError(
-                f"a record of {size:,} characters is too large; the most is {most:,}, its cue, metadata and payload "
-                "included. Store it in parts, or let the operator set MEMORIST_LARGEST_RECORD"
+                f"a record of {size:,} characters is too large; the limit is {most:,}, including its cue, metadata "
+                "and payload. Store it in parts, or have the operator raise MEMORIST_LARGEST_RECORD"
             )
         return record
 

@@ -61,4 +61,8 @@ class FillingEngine(WrappedEngine):
             try:
                 await upkeep.fill(self._core)
             except MemoristError as error:
-                log.warning("some records are found by their words alone until `reindex`: %s", error)
+                log.warning(
+                    "some records have no vectors, so recall finds them by words only; run `memorist "
+                    "reindex --missing`: %s",
+                    error,
+                )

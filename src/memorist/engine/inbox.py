@@ -55,7 +55,7 @@ _KEPT = timedelta(days=90)
 _UNDOABLE = timedelta(minutes=2)
 _UNDECIDED: Mapping[str, Any] = {"state": {"$in": ["waiting", "keeping"]}}
 _MARK = "dropped/"
-_DROPPED = "the user dropped this; it is not done, and is not to be asked for again"
+_DROPPED = "the user rejected this proposal, so nothing was done; do not propose it again"
 
 
 def waits(request: Request[Any], core: Core, call: Call) -> TypeGuard[Change]:
@@ -76,7 +76,7 @@ async def propose(core: Core, call: Call, request: Change) -> Any:
         return [] if isinstance(asked, requests.Remember) else 0
     payload = {"verb": request.verb, "asked": asked.given(), "ids": about, "door": call.door.name, "state": "waiting"}
     if (size := len(json.dumps(payload, ensure_ascii=False))) > _LONGEST:
-        raise InvalidInputError(f"what waits for the user's yes has {_LONGEST:,} characters at most; this has {size:,}")
+        raise InvalidInputError(f"a proposal has {_LONGEST:,} characters at most; this has {size:,}")
     scope, id = _inbox(call.scope), _fingerprint(call.scope, request)
     draft = Draft(
         content=content, kind=Kind.TOPIC, id=id, payload=payload, author=authors, expires_at=_KEPT.total_seconds()
@@ -87,7 +87,7 @@ async def propose(core: Core, call: Call, request: Change) -> Any:
         raise InvalidInputError(_DROPPED)
     if not there:
         if await core.store.count(scope.wall.reach, make_filter(payload=_UNDECIDED)) >= _MOST:
-            raise InvalidInputError(f"{_MOST} proposals wait for the user's yes already; nothing more is taken before")
+            raise InvalidInputError(f"{_MOST} proposals are pending already; the user must decide some of them first")
         quotes = frozenset((call.scope.wall, each) for each in about)
         put = await core.put(record, Action.REMEMBERED, None, quotes=quotes)
         try:
@@ -96,9 +96,7 @@ async def propose(core: Core, call: Call, request: Change) -> Any:
             if not await core.store.get(scope.wall, [id]):  # else the same was asked for at the same time
                 raise
     whose = "" if scope.user is None else f" --user {quote(scope.user)}"
-    raise WaitingError(
-        f"not done yet: it waits for the user's yes, as {id}. The user decides, with `memorist inbox{whose}`"
-    )
+    raise WaitingError(f"not done yet: it is pending approval, as {id}. The user decides, with `memorist inbox{whose}`")
 
 
 _Settled: TypeAlias = tuple[Change, str, Author, list[str]]
@@ -159,7 +157,7 @@ async def _to_forget(core: Core, call: Call, asked: requests.Forget) -> _Settled
     chosen = core.filter(asked, call)
     found = await core.store.select(call.scope.reach(), chosen, order="newest", limit=_MOST + 1)
     if len(found) > _MOST:
-        raise InvalidInputError(f"an agent asks to forget {_MOST} records at most; narrow what you name")
+        raise InvalidInputError(f"an agent may propose to forget {_MOST} records at most; narrow what you name")
     if found:  # those that the user is shown, whatever passes later
         ids = tuple(each.id for each in found)
         asked = requests.Forget(ids=ids, source=asked.source, derived=asked.derived)
@@ -245,7 +243,7 @@ async def keep(core: Core, call: Call, request: requests.Keep) -> list[Record]:
         if found.payload["state"] == "keeping":  # by another process, or one that was killed
             if request.content not in (None, found.content):
                 raise ConflictError(
-                    f"keeping {shown(request.id)} has begun; keep it again as it is, and change what it stored"
+                    f"keeping {shown(request.id)} has begun; keep it again unchanged, then edit the stored record"
                 )
             return [], found
         return await _moved(core, _reworded(found, request.content, call.door.author), "keeping")
@@ -275,7 +273,7 @@ async def drop(core: Core, call: Call, request: requests.Drop) -> Proposal:
     async def decide() -> tuple[list[Write], Record]:
         found = await _undecided(core, call, request.id, dropped=request.undo)
         if found.payload["state"] == "keeping":
-            raise ConflictError(f"keeping {shown(request.id)} has begun; keep it again, and forget what it stored")
+            raise ConflictError(f"keeping {shown(request.id)} has begun; keep it again, then forget the stored record")
         if request.undo:
             writes, moved = await _moved(core, found, "waiting")
             return [*writes, Remove(_MARK + request.id, Action.FORGOTTEN, core.clock())], moved
@@ -287,7 +285,7 @@ async def drop(core: Core, call: Call, request: requests.Drop) -> Proposal:
 
 def _refuse_agents(call: Call) -> None:
     if call.door.proposes:
-        raise ScopeError("what an agent asks for is decided by the user, with `memorist inbox`")
+        raise ScopeError("only the user may decide proposals, with `memorist inbox`")
 
 
 async def _undecided(core: Core, call: Call, id: str, *, dropped: bool = False) -> Record:
@@ -320,13 +318,13 @@ def _reworded(proposal: Record, content: str | None, by: Author) -> Record:
     asked = dict(proposal.payload["asked"])
     drafts = asked.get("records", ())
     if not content.strip():
-        raise InvalidInputError("content must not be blank; drop what is not to be kept")
+        raise InvalidInputError("content must not be blank; to discard the proposal, drop it")
     if len(drafts) == 1:
         asked["records"] = [_by({**drafts[0], "content": content}, by)]
     elif "content" in asked:
         asked = _by({**asked, "content": content}, by)
     else:
-        raise InvalidInputError("there is not one text to change here; keep it or drop it")
+        raise InvalidInputError("this proposal has no single text to edit; keep it or drop it as it is")
     return replace(proposal, content=content, payload={**proposal.payload, "asked": asked})
 
 
@@ -400,8 +398,8 @@ def _refuse_expired(core: Core, proposal: Record) -> None:
     ends = [each["expires_at"] for each in (asked, *asked.get("records", ())) if each.get("expires_at") is not None]
     if ends and (first := min(parse_expiry(each, proposal.at) for each in ends)) <= core.clock():
         raise InvalidInputError(
-            f"what this would store expired at {iso(first)}, and would be gone at once; nothing was done. Drop it, and "
-            "store yourself what still holds"
+            f"the proposed record expired at {iso(first)}, so nothing was stored. Drop the proposal, and "
+            "store what is still true yourself"
         )
 
 

@@ -79,7 +79,7 @@ async def told_of_languages(store: Store, embedder: BundledEmbedder, reach: Reac
     named = ", ".join(name for name, _ in found.most_common(_MOST_NAMED))
     return (
         f"{found.total()} of {len(records)} records are in other languages than English ({named}), which the version "
-        "that stored them did not know: memorist reindex makes them found by their meaning"
+        "that stored them did not support. To find them by meaning, run: memorist reindex"
     )
 
 
@@ -93,5 +93,6 @@ async def told_of_scripts(store: Store, reach: Reach, most: int) -> str | None:
     if not unknown:
         return None
     return (
-        f"{unknown} of {len(records)} records are in scripts that no bundled model knows: they are found by their words"
+        f"{unknown} of {len(records)} records are in scripts that no bundled model supports; recall finds "
+        "them by words only"
     )

@@ -48,7 +48,7 @@ class LocalEngine(WrappedEngine):
         if not self._is_open:
             raise ClosedError("the memory is not open; open it with `Memory.open(...)` in a `with` or `async with`")
         if call.scope.tenant.startswith(INBOX_PREFIX):
-            raise ScopeError(f"the tenant {shown(call.scope.tenant)} is the store's own")
+            raise ScopeError(f"the tenant {shown(call.scope.tenant)} is reserved by the store")
         return await self._inner.answer(call.of(request.verb), request)
 
     async def prepare(self, call: Call, request: Request[Any]) -> None:

@@ -143,7 +143,7 @@ async def _backups(core: Core, wall: Wall, texts: list[str]) -> AsyncIterator[st
     for record in await core.store.select(_SERVER.reach(), noted, order="oldest", limit=10_000):
         made = json.loads(record.content)
         path = Path(made["path"])
-        held = "it is not there any more; whoever moved or downloaded it has its content"
+        held = "it no longer exists; whoever moved or downloaded it still has its content"
         if path.exists():
             held = await asyncio.to_thread(held_by, path, wall, texts, encrypted=core.settings.key_from is not None)
         yield f"backup of {made['at'][:16]} at {path}: {held}"

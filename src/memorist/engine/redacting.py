@@ -75,7 +75,7 @@ async def _redact_all(core: Core, call: Call, found: Sequence[Record]) -> None:
         await core.store.scrub(*walls.union(own))
     if changing:
         named = ", ".join(changing[:3])
-        raise ConflictError(f"all is masked but {named}, which others changed again and again; redact once more")
+        raise ConflictError(f"everything is masked except {named}, which others kept changing; run the redaction again")
 
 
 async def _redact(core: Core, call: Call, found: Record) -> bool:

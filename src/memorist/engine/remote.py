@@ -172,7 +172,7 @@ async def _reindex(server: Connection, call: Call, request: requests.Reindex) ->
                 raise error_of(step)
             if request.progress is not None:
                 request.progress(step["done"], step["total"])
-    raise StoreUnavailableError("the server ended before the reindexing did; call again, and it is resumed")
+    raise StoreUnavailableError("the server ended before the reindex was complete; call it again to resume")
 
 
 _APART: Mapping[type[Request[Any]], _Answer] = {

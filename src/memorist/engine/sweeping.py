@@ -63,4 +63,4 @@ class SweepingEngine(WrappedEngine):
                 await upkeep.enforce(self._core, call.of("retention"))
         except MemoristError as error:
             self._enforced = before
-            log.warning("expired and outdated records were not deleted now, but will be: %s", error)
+            log.warning("the sweep of expired and outdated records failed and will be retried: %s", error)

@@ -93,7 +93,7 @@ class TraceKeepingEngine(WrappedEngine):
                 self._pending.add(task)
                 task.add_done_callback(self._pending.discard)
             else:
-                log.warning("a trace was not kept: %d others wait to be written", _MOST_PENDING)
+                log.warning("a trace was dropped: %d others are waiting to be written", _MOST_PENDING)
 
     async def _settled(self) -> None:
         """Wait for the traces that this event loop is writing."""
@@ -113,7 +113,7 @@ class TraceKeepingEngine(WrappedEngine):
             with suppress(ConflictError):  # a quoted record was forgotten meanwhile
                 await core.store.write(scope.wall, [put], act=call.act)
         except Exception as error:  # the call has its answer, and nobody waits for this
-            log.warning("a trace was not kept: %s", error)
+            log.warning("a trace was not stored: %s", error)
 
 
 def _draft_of(ended: _Ended, until: datetime) -> Draft:

@@ -67,7 +67,7 @@ async def revise(core: Core, call: Call, request: requests.Revise, done: Done[Re
 async def rate(core: Core, call: Call, request: requests.Rate) -> Record:
     """Set or clear a rating. Where agents ask for what they would write, no text of theirs goes with it."""
     if request.source is not None and core.settings.confirm and call.door.proposes:
-        raise InvalidInputError("a rating does not wait for the user's yes, so no text goes with it; leave source out")
+        raise InvalidInputError("a rating takes effect without approval, so it may carry no text; leave source out")
     return await _change(core, call, request, Action.RATED, {"rating": request.rating})
 
 

@@ -115,7 +115,7 @@ def read_cases(data: bytes) -> list[Case]:
         raise FormatError("the cases are not UTF-8") from error
     cases = [_case(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not cases:
-        raise FormatError('there are no cases; a line is {"question": "…", "find": ["an id or a text"]}')
+        raise FormatError('there are no cases; each line is {"question": "…", "find": ["an id or a text"]}')
     return cases
 
 
@@ -132,7 +132,7 @@ def _case(number: int, line: str) -> Case:
     if not isinstance(question, str) or not question.strip():
         raise FormatError(f"line {number} has no question")
     if not isinstance(find, list) or not find or not all(isinstance(each, str) and each.strip() for each in find):
-        raise FormatError(f"line {number} has nothing to find: give ids or texts")
+        raise FormatError(f"line {number} has nothing to find: add ids or texts")
     if user is not None and not isinstance(user, str):
         raise FormatError(f"line {number}: user must be a string")
     if not isinstance(shared, bool | None):
@@ -216,4 +216,4 @@ def report_of(data: bytes) -> Report:
     try:
         return Report([Outcome(**each) for each in json.loads(data)["outcomes"]])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise FormatError("this is not a report of an earlier run; delete the file to begin anew") from error
+        raise FormatError("this is not a report of an earlier run; delete the file to start over") from error

@@ -99,7 +99,7 @@ async def _agree(source: Store, target: Store) -> str | None:
     if mine is not None and theirs is not None and mine != theirs:
         raise EmbedderMismatchError(
             f"the source holds vectors of the embedder {mine!r}, the target of {theirs!r}; "
-            "choose an empty target, or first reindex one of them: memorist reindex"
+            "choose an empty target, or first run `memorist reindex` on one of them"
         )
     return mine
 

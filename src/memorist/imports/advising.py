@@ -11,7 +11,7 @@ _ADVICE = {
     "convert it to PDF or plain text, and give that": ".epub .mobi .azw3",
     "unpack it, and give the folder": ".7z .rar .tar .gz .tgz .bz2 .xz .zst",
     "give a transcript of it as plain text": ".mp3 .m4a .wav .ogg .opus .flac .mp4 .mov .mkv .webm .avi",
-    "only words are read; give what it says as plain text": ".jpg .jpeg .png .gif .webp .heic .bmp .tif .tiff .svg",
+    "images are not read; give their text as plain text": ".jpg .jpeg .png .gif .webp .heic .bmp .tif .tiff .svg",
 }
 _BY_SUFFIX = {suffix: advice for advice, suffixes in _ADVICE.items() for suffix in suffixes.split()}
 _MOST_SUFFIXES = 5

@@ -91,7 +91,7 @@ def checked_encoding(name: str) -> str:
     try:
         "".encode(name)
     except (LookupError, ValueError) as error:
-        raise InvalidInputError(f"there is no encoding {name!r}; write one such as shift_jis or cp1251") from error
+        raise InvalidInputError(f"there is no encoding {name!r}; use a name such as shift_jis or cp1251") from error
     return name
 
 

@@ -78,8 +78,10 @@ async def export_text(
         users = [user for user in await memory.ask(requests.Users()) if user is not None]
         if users:
             names = ", ".join(users[:_MOST_NAMED]) + (", …" if len(users) > _MOST_NAMED else "")
-            told = f"the format {writer.name} does not say whose a record is; name one user"
-            raise InvalidInputError(f"{told}, as --user NAME; there are: {names}")
+            told = (
+                f"the format {writer.name} does not store users, so it can hold one user's records only; name the user"
+            )
+            raise InvalidInputError(f"{told}, as --user NAME; available: {names}")
     output, kinds = writer.output(report.left), writer.kinds if kind is None else kind
     yield output.begin
     given = {"kind": kinds, "superseded": True, "everyone": everyone, "order": "oldest", "limit": _BATCH}

@@ -41,7 +41,10 @@ class Held:
             FormatError: it is too large to be held in memory.
         """
         if self.size > _LARGEST:
-            raise FormatError(f"a database of more than {_LARGEST:,} bytes is read from a file of its own only")
+            raise FormatError(
+                f"a database of more than {_LARGEST:,} bytes cannot be read from standard input or "
+                "a zip; give it as a file"
+            )
         return self.read(0, _LARGEST)
 
     def open(self) -> BinaryIO:

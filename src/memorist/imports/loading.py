@@ -126,7 +126,9 @@ async def load(
                 if own.holds_export(part):
                     exports.append(part)
                     if options.owner is not None:
-                        raise FormatError("an export of Memorist keeps its users; name no owner, and the user alone")
+                        raise FormatError(
+                            "an export of Memorist already names its users; pass --user instead of an owner"
+                        )
                     await _load_export(memory, part, id, report, told)
             except FormatError as error:
                 if len(source.parts) == 1:
@@ -407,7 +409,7 @@ def _changes(record: Record, draft: Draft | Record) -> dict[str, Any]:
         return {}
     if record.kind != draft.kind:
         undo = f"memorist imports undo {record.payload[NAME]}" if NAME in record.payload else "forget it"
-        raise InvalidInputError(f"it was imported as a {record.kind} and is a {draft.kind} now; first {undo}")
+        raise InvalidInputError(f"it was imported as a {record.kind} before and is a {draft.kind} now; first {undo}")
     found: dict[str, Any] = {}
     if not before:  # a redaction took it away, and it would let what was masked be guessed
         payload.pop(IMPORTED, None)

@@ -92,11 +92,11 @@ class Item:
 
     def __post_init__(self) -> None:
         if not isinstance(self.content, str):
-            raise InvalidInputError(f"the content must be a text, not {shown(self.content)}")
+            raise InvalidInputError(f"the content must be a string, not {shown(self.content)}")
         for name in _TEXTS:
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
-                raise InvalidInputError(f"the {name} must be a text, not {shown(value)}")
+                raise InvalidInputError(f"the {name} must be a string, not {shown(value)}")
         for name in _OBJECTS:
             value = getattr(self, name)
             if not isinstance(value, Mapping):
@@ -133,7 +133,7 @@ class ColumnsError(InvalidInputError):
     def __init__(self, file: str, reason: str, columns: Sequence[str]) -> None:
         self.columns = list(columns)
         names = ", ".join(self.columns[:_MOST_NAMED]) or "none"
-        super().__init__(f"{file}: {reason}; name it, such as --text COLUMN; there are: {names}")
+        super().__init__(f"{file}: {reason}; name it, such as --text COLUMN; available: {names}")
 
 
 class OwnerError(InvalidInputError):
@@ -143,8 +143,8 @@ class OwnerError(InvalidInputError):
         self.owners = list(owners)
         names = ", ".join(self.owners[:_MOST_NAMED])
         super().__init__(
-            f"{file}: it holds records of {len(self.owners)} {what}, which may be other users'; say whose are taken, "
-            f"such as --owner {self.owners[0]}, or --owner '{EVERYONE}' where all are one user's; there are: {names}"
+            f"{file}: it holds records of {len(self.owners)} {what}, which may be other users'; choose one, "
+            f"such as --owner {self.owners[0]}, or --owner '{EVERYONE}' where all belong to one user; found: {names}"
         )
 
 

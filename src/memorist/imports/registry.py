@@ -46,7 +46,7 @@ def reader_named(name: str) -> Reader:
     for reader in readers():
         if reader.name == name:
             return reader
-    raise InvalidInputError(f"there is no format {name!r}; there are: {reader_names()}")
+    raise InvalidInputError(f"there is no format {name!r}; available: {reader_names()}")
 
 
 def reader_names() -> str:
@@ -68,4 +68,4 @@ def writer_named(name: str) -> Writer:
     for writer in writers():
         if writer.name == name:
             return writer
-    raise InvalidInputError(f"cannot export to {name!r}; there are: {', '.join(writer.name for writer in writers())}")
+    raise InvalidInputError(f"cannot export to {name!r}; available: {', '.join(writer.name for writer in writers())}")

@@ -302,9 +302,11 @@ class Part:
             return self._place.open()
         archive, info = self._place
         if info.compress_type not in _COMPRESSED:
-            raise FormatError("it is compressed in a way that may take any memory; pack it as an ordinary zip")
+            raise FormatError("its compression method could need unlimited memory; repack it as an ordinary zip")
         if info.file_size > _LARGE and info.file_size > _MOST_TIMES * info.compress_size:
-            raise FormatError(f"it would unpack to more than {_MOST_TIMES} times its size; unpack it yourself")
+            raise FormatError(
+                f"it would unpack to more than {_MOST_TIMES} times its size; unpack it yourself and give the folder"
+            )
         return cast(BinaryIO, archive.open(info))
 
     @cached_property

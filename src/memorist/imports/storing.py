@@ -114,7 +114,7 @@ def scoped_to(memory: Memory, user: str | None) -> Memory:
         return memory
     if own is not None:
         raise ScopeError(
-            f"it is a record of user {user!r}, and this is the memory of user {own!r}; leave --user out "
-            f"to keep it theirs, or take it with --owner {user!r}"
+            f"it is a record of user {user!r}, and this is the memory of user {own!r}; omit --user "
+            f"to keep it theirs, or import it with --owner {user!r}"
         )
     return memory.scoped(user=user)

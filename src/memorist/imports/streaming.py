@@ -119,7 +119,7 @@ class _Scanner:
             return False
         left = self._text[self._at :]
         if len(left) > _LONGEST:
-            raise self._error(f"one value has more than {_LONGEST:,} characters")
+            raise self._error(f"a value has more than {_LONGEST:,} characters")
         chunk = self._stream.read(max(_CHUNK, len(left)))
         if not chunk:
             self._ended = True

@@ -92,9 +92,9 @@ class Survey:
         told = list[str]()
         for encoding in dict.fromkeys(self.encodings.values()):
             files = [name for name, each in self.encodings.items() if each == encoding]
-            told.append(f"Not in Unicode, and read as {encoding}: {_named(files)}")
+            told.append(f"Not Unicode; read as {encoding}: {_named(files)}")
         if _UNKNOWN in self.encodings.values() and not detects():
-            told.append(f"The encoding is detected after {install_command('imports')}")
+            told.append(f"To detect the encoding, run: {install_command('imports')}")
         return told
 
     def left_out(self) -> list[str]:
@@ -105,11 +105,11 @@ class Survey:
             told.append(f"Left out: {kinds}")
         if self.unknown:
             files = "file" if len(self.unknown) == 1 else "files"
-            told.append(f"{len(self.unknown):,} {files} of no known format left out: {_named(self.unknown)}")
+            told.append(f"{len(self.unknown):,} {files} of no known format skipped: {_named(self.unknown)}")
             told += advice_on(self.unknown)
         if self.links:
             links = "link" if len(self.links) == 1 else "links"
-            told.append(f"{len(self.links):,} {links} out of the folder left out: {_named(self.links)}")
+            told.append(f"{len(self.links):,} {links} that lead out of the folder were skipped: {_named(self.links)}")
         return told
 
     def note_bad(self, bad: Bad) -> None:
@@ -154,7 +154,10 @@ def _why_none(source: Source, format: str | None) -> str:
     """
     if not any(part.size for part in source.parts):
         if source.links:
-            return f"{source.shown} holds only links out of it, such as {source.links[0]}; --follow-links reads them"
+            return (
+                f"{source.shown} holds only links that lead out of it, such as {source.links[0]}; pass "
+                "--follow-links to read them"
+            )
         return f"{source.shown} is empty"
     if len(source.parts) == 1:
         try:
@@ -163,17 +166,17 @@ def _why_none(source: Source, format: str | None) -> str:
         except FormatError as error:
             raise FormatError(f"{source.shown}: {error}") from error
     if any(part.pure.suffix.lower() == ".zip" for part in source.parts):
-        return f"{source.shown} holds a zip that cannot be opened there; unpack it, and give what is in it"
+        return f"{source.shown} holds a zip that cannot be opened in place; unpack it and give its contents"
     if all(map(_is_blank, source.parts)):
         return f"{source.shown} holds no records"
     source.asked = True
     for part in source.parts:
         if format is None and (known := next((each for each in readers() if _recognises(each, part)), None)):
-            return f"{part.name} is of {known.title}: give its folder itself, or --as {known.name}"
+            return f"{part.name} is of {known.title}: give its folder itself, or pass --as {known.name}"
     if format is None and len(source.parts) == 1 and (advice := advice_for(source.parts[0].name)):
-        return f"{source.shown} is of a format that is not read: {advice}"
+        return f"{source.shown} has an unsupported format: {advice}"
     wanted = "a known format" if format is None else f"the format {format}"
-    return f"{source.shown} is not of {wanted}; give --as FORMAT where you know it: {reader_names()}"
+    return f"{source.shown} is not of {wanted}; if you know the format, pass --as FORMAT: {reader_names()}"
 
 
 def _is_blank(part: Part) -> bool:
@@ -232,7 +235,7 @@ def survey(
     told.speakers = sorted(set().union(*talks.values()))
     if isinstance(options.me, str) and len(names) > 1 and options.me not in names:  # one alone may write to the user
         known = _named([*map(repr, sorted(names))])
-        raise InvalidInputError(f"nobody named {options.me!r} speaks in {path.name}; there are: {known}")
+        raise InvalidInputError(f"no speaker is named {options.me!r} in {path.name}; speakers: {known}")
     _settle(told, talks, options)
     return told
 
@@ -304,7 +307,7 @@ def read_found(found: Found, options: Options) -> Iterator[tuple[Reader, Part, I
         except InvalidInputError as error:
             yield reader, part, Bad("", str(error))
         except MALFORMED as error:  # a form that the reader does not know
-            yield reader, part, Bad("", f"the rest is not of the form expected: {type(error).__name__}: {error}")
+            yield reader, part, Bad("", f"the rest does not have the expected form: {type(error).__name__}: {error}")
         finally:
             part.release()
 

@@ -76,6 +76,6 @@ async def undo(memory: Memory, id: str) -> int:
         NotFoundError: there is no such import.
     """
     if not (found := await imports(memory, id)):
-        raise NotFoundError(f"there is no import {id!r} here; memorist imports lists them")
+        raise NotFoundError(f"there is no import {id!r} here; list them with memorist imports")
     behind = [memory if user is None else memory.scoped(user=user) for user in found[0].users]
     return sum([await each.unlabelled().forget(payload={NAME: id}, kind=tuple(Kind)) for each in behind])

@@ -22,7 +22,7 @@ class ChromaIndex(Index):
     Chroma's files may keep bytes of vectors and ids that were deleted.
     """
 
-    residue = "its files may keep bytes of deleted vectors and ids"
+    residue = "its files may still contain deleted vectors and ids"
 
     def __init__(self, address: Address) -> None:
         self.name = f"chroma {address.shown}"

@@ -39,7 +39,7 @@ class IndexedStore(WrappedStore):
 
     def __init__(self, store: Store, index: Index) -> None:
         if type(store).candidates is Store.candidates:
-            raise InvalidInputError(f"an index is for SQLite and postgresql://…: {store} finds no candidates beside it")
+            raise InvalidInputError(f"an index works with SQLite and PostgreSQL only; {store} does not support one")
         super().__init__(store)
         self.index = index
         self._locks = Locks()  # those of the walls that are followed or purged now
@@ -75,7 +75,7 @@ class IndexedStore(WrappedStore):
                     await asyncio.to_thread(self.index.purge, token)
             except StoreError as error:
                 raise type(error)(
-                    f"the records are gone, but not their vectors in {self.index.name}: {error}; purge again"
+                    f"the records are deleted, but their vectors are still in {self.index.name}: {error}; purge again"
                 ) from error
             return count
 
@@ -102,7 +102,7 @@ class IndexedStore(WrappedStore):
                 await asyncio.to_thread(self.index.purge, token)
                 found.append(
                     f"{self.index.name} held {held:,} vectors of a user where the store has {expected:,};"
-                    " they were removed, and the index is filled again when it is needed"
+                    " they were removed, and the index will be rebuilt at the next use"
                 )
         return found
 
@@ -122,7 +122,7 @@ class IndexedStore(WrappedStore):
             try:
                 wanted = replace(wanted, near=await self._near(wall, wanted.vector, wanted))
             except StoreError as error:
-                log.warning("recall goes on without the index: %s", error)
+                log.warning("the index failed, so recall searches the store instead: %s", error)
         return await self.store.candidates(wall, wanted)
 
     async def _near(self, wall: Wall, vector: Vector, wanted: Wanted) -> list[int] | None:
@@ -179,4 +179,4 @@ class IndexedStore(WrappedStore):
     def _caught_up(self, task: "asyncio.Task[bool]") -> None:
         self._behind.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.warning("the index stays behind: %s", error)
+            log.warning("the index could not be updated and will be retried: %s", error)

@@ -31,7 +31,9 @@ class QdrantIndex(Index):
     def __init__(self, address: Address) -> None:
         self.name = f"qdrant {address.shown}"
         self.residue = (
-            "its segments keep deleted vectors and ids until it optimises them" if isinstance(address.at, str) else ""
+            "its segments contain deleted vectors and ids until it optimises them"
+            if isinstance(address.at, str)
+            else ""
         )
         self._address = address
         self._points, self._positions = address.collection, f"{address.collection}-positions"
@@ -71,7 +73,7 @@ class QdrantIndex(Index):
         if "already accessed" in said:
             return StoreBusyError(f"{self.name} is open elsewhere; run a Qdrant server to share an index")
         if "401" in said or "403" in said or "api key" in said.lower():
-            return StoreUnavailableError(f"{self.name} refused the key; set QDRANT_API_KEY to the right one")
+            return StoreUnavailableError(f"{self.name} rejected the API key; correct QDRANT_API_KEY")
         return None
 
     def _make(self, name: str, vectors: Any, numbers: Sequence[str]) -> None:

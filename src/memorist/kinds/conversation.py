@@ -117,11 +117,11 @@ class Conversation:
         if isinstance(message, str):
             return (await self._append([to_message({"content": message, **fields}, zone)], allow_duplicates))[0]
         if fields:
-            raise InvalidInputError(f"{min(fields)} goes with a text; a message has its own fields")
+            raise InvalidInputError(f"{min(fields)} goes with a string; a Message already has its own fields")
         if isinstance(message, Message | Mapping):
             return (await self._append([to_message(message, zone)], allow_duplicates))[0]
         if not isinstance(message, Iterable):
-            raise InvalidInputError(f"a message is a text, a Message or a mapping, not {type(message).__name__}")
+            raise InvalidInputError(f"a message must be a string, a Message or a mapping, not {type(message).__name__}")
         return await self._append([to_message(each, zone) for each in message], allow_duplicates)
 
     async def window(

@@ -101,13 +101,13 @@ def to_message(given: object, zone: tzinfo = UTC) -> Message:
     elif isinstance(given, Mapping):
         if unknown := set(given) - _FIELDS:
             raise InvalidInputError(
-                f"unknown field {sorted(map(str, unknown))[0]!r} in a message; there are: {', '.join(sorted(_FIELDS))}"
+                f"unknown field {sorted(map(str, unknown))[0]!r} in a message; available: {', '.join(sorted(_FIELDS))}"
             )
         if "content" not in given:
             raise InvalidInputError("a message needs its content")
         given = Message(**{name: value for name, value in given.items() if value is not None or name == "content"})
     if not isinstance(given, Message):
-        raise InvalidInputError(f"a message is a text, a Message or a mapping, not {type(given).__name__}")
+        raise InvalidInputError(f"a message must be a string, a Message or a mapping, not {type(given).__name__}")
     for name in ("content", "role"):
         check_text(name, getattr(given, name))
     for name in ("name", "id"):

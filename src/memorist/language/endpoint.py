@@ -122,7 +122,7 @@ class OpenAIChatModel(CountingChatModel):
         choices = getattr(answer, "choices", None)
         if not isinstance(choices, list):
             raise ModelUnavailableError(
-                f"{self.name} gave an answer without choices; is this an OpenAI-compatible API?"
+                f"{self.name} returned a response without choices; is this an OpenAI-compatible API?"
             )
         first = choices[0] if choices else None
         message = getattr(first, "message", None)

@@ -113,7 +113,7 @@ async def draw_experiences(
         InvalidInputError: a trajectory or a message is invalid, or the prompts cannot be read.
     """
     if not isinstance(trajectories, Trajectory | Iterable):
-        raise InvalidInputError(f"trajectories are a list of them, not {type(trajectories).__name__}")
+        raise InvalidInputError(f"trajectories must be a list, not {type(trajectories).__name__}")
     given = [trajectories] if isinstance(trajectories, Trajectory | Mapping) else list(trajectories)
     read = [(messages, score) for each in given for messages, score in [_read(each)] if messages]
     if model is None:

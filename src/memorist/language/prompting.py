@@ -40,9 +40,9 @@ class Prompts:
     def __post_init__(self) -> None:
         for name, text in self.added.items():
             if name not in NAMES:
-                raise InvalidInputError(f"there is no prompt {name!r}; there are: {', '.join(NAMES)}")
+                raise InvalidInputError(f"there is no prompt {name!r}; available: {', '.join(NAMES)}")
             if not isinstance(text, str):
-                raise InvalidInputError(f"what is added to a prompt is a text, not {type(text).__name__}")
+                raise InvalidInputError(f"a prompt's addition must be a string, not {type(text).__name__}")
 
     def get(self, name: str) -> str:
         """Return a prompt, with ``{{language}}`` filled in and the added text.

@@ -78,7 +78,7 @@ def read_answer(
     properties = schema.get("properties", {})
     if isinstance(data, list) and len(properties) == 1:  # the object with one list that the schema asks for
         data = {next(iter(properties)): data}
-    return (data, None) if fits(data, schema) else (None, "the answer has another form than asked for")
+    return (data, None) if fits(data, schema) else (None, "the answer does not match the requested schema")
 
 
 def fits(value: Any, schema: Mapping[str, Any]) -> bool:

@@ -101,7 +101,7 @@ async def reconcile(
     read = [Statement(text=each) if isinstance(each, str) else each for each in given]
     for each in read:
         if not isinstance(each, Statement):
-            raise InvalidInputError(f"a statement is a Statement or a text, not {type(each).__name__}")
+            raise InvalidInputError(f"a statement must be a Statement or a string, not {type(each).__name__}")
     return await Reconciler(memory, prompts, nearest, fields).in_turn(read, model)
 
 
@@ -212,11 +212,11 @@ def _fault(
     if answer["decision"] == Decision.ADD:
         return None
     if not 1 <= answer["fact"] <= len(near):
-        return Problem(f"the answer names fact {answer['fact']}, which there is not")
+        return Problem(f"the answer names fact {answer['fact']}, which does not exist")
     if answer["decision"] != Decision.UPDATE:
         return None
     if not answer["statement"].strip():  # the old fact's part would be lost
-        return Problem("the answer lacks the sentence that says both")
+        return Problem("the answer lacks the merged sentence")
     return wrong_language([answer["statement"]], [statement.text], prompts)
 
 

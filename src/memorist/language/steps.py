@@ -177,7 +177,7 @@ def messages_of(given: Iterable[Given] | Given, zone: tzinfo = UTC) -> list[Mess
         InvalidInputError: a message is invalid.
     """
     if not isinstance(given, Iterable | Message):
-        raise InvalidInputError(f"messages are a list of them, not {type(given).__name__}")
+        raise InvalidInputError(f"messages must be a list, not {type(given).__name__}")
     each = [given] if isinstance(given, str | Message | Mapping) else list(given)
     found = [to_message(one, zone) for one in each]
     cleaned = [replace(one, content=without_recalled(one.content)) for one in found]

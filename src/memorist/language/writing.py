@@ -67,7 +67,7 @@ async def rewrite_question(
         InvalidInputError: the question is blank or no text, a message is invalid, or the prompts cannot be read.
     """
     if not isinstance(question, str) or not (plain := without_recalled(question).strip()):
-        raise InvalidInputError("a question must be a text that is not blank")
+        raise InvalidInputError("a question must be a string that is not blank")
     before = messages_of(said)[-_SAID:]
     if model is None:
         return Questions(texts=(plain,), problem=NO_MODEL)

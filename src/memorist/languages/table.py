@@ -202,7 +202,7 @@ def language(code: str) -> Language:
         InvalidInputError: there is no table of it.
     """
     if code not in CODES:
-        raise InvalidInputError(f"{shown(code)} is not a language with a table; there are {', '.join(CODES)}")
+        raise InvalidInputError(f"{shown(code)} is not a language with a table; available: {', '.join(CODES)}")
     return Language(code, json.loads((_FOLDER / f"{code}.json").read_bytes()))
 
 

@@ -52,7 +52,7 @@ def one_of(*choices: str) -> Reader:
 
     def read(name: str, value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise InvalidInputError(f"unknown {name} {shown(value)}; there are: {', '.join(choices)}")
+            raise InvalidInputError(f"unknown {name} {shown(value)}; available: {', '.join(choices)}")
         return value
 
     return read
@@ -112,7 +112,7 @@ def limit(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInputError(f"{name} must be a whole number, not {shown(value)}")
     if value > MAX_LIMIT:
-        raise InvalidInputError(f"{name} is {MAX_LIMIT:,} at most; browse goes on page by page")
+        raise InvalidInputError(f"{name} is {MAX_LIMIT:,} at most; use browse to read further pages")
     return max(value, 0)
 
 
@@ -211,7 +211,8 @@ def drafts(name: str, value: Any) -> tuple[Draft, ...]:
         value = (value,)
     if isinstance(value, bytes) or not isinstance(value, Iterable):
         raise InvalidInputError(
-            f"remember takes a text, a Draft, its fields in a mapping, or several of these, not {type(value).__name__}"
+            "remember takes a string, a Draft, a mapping of a draft's fields, or a list of these, not "
+            f"{type(value).__name__}"
         )
     made = tuple(each if isinstance(each, Draft) else draft_of(each) for each in value)
     for each in made:
@@ -234,7 +235,7 @@ def draft_of(content: Any, fields: Mapping[str, Any] | None = None) -> Draft:
     """Return a draft of a text and its fields, of a mapping of all fields, or the `Draft` given."""
     if isinstance(content, Draft):
         if fields:
-            raise InvalidInputError("a Draft has its fields already; give them there")
+            raise InvalidInputError("a Draft already has these fields; set them on the Draft")
         return content
     given = dict(content) if isinstance(content, Mapping) and not fields else {"content": content, **(fields or {})}
     unknown_arguments("a record", given, _DRAFT_FIELDS)
@@ -252,11 +253,11 @@ def unknown_arguments(verb: str, given: Iterable[str], known: Collection[str]) -
 
         if (whose := _SYNONYMS.get(name, name)) in ("tenant", "user", "agent", "session") and whose not in known:
             raise UnknownArgumentError(
-                f"{verb} takes no argument {shown(name)}; whose memory it is about is said once: "
-                f"memory.scoped({whose}=…), or ?{whose}=… in the address of a request"
+                f"{verb} takes no argument {shown(name)}; the scope is set "
+                f"once: memory.scoped({whose}=…), or ?{whose}=… in the request's URL"
             )
         near = [_SYNONYMS[name]] if _SYNONYMS.get(name) in known else get_close_matches(str(name), list(known), 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
+        hint = f"did you mean {near[0]!r}?" if near else f"available: {', '.join(known)}"
         raise UnknownArgumentError(f"{verb} takes no argument {shown(name)}; {hint}")
 
 

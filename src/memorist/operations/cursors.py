@@ -41,12 +41,12 @@ def decode(cursor: str | None, order: str) -> Cursor | None:
     except (ValueError, TypeError, AttributeError, RecursionError):
         made_for = None
     if made_for not in (*get_args(Order), CHANGES):
-        raise InvalidInputError("the cursor is not the `next` of a page; begin without one")
+        raise InvalidInputError("the cursor is not the `next` of a page; start again without a cursor")
     if made_for != order:
         raise InvalidInputError(f"the cursor is of a page in the order {shown(made_for)}, not {shown(order)}")
     placed = isinstance(position, str) if order == "key" else _is_time(position)
     if not (placed and _is_time(stored) and isinstance(id, str) and isinstance(user, str | None)):
-        raise InvalidInputError("the cursor was changed on its way; begin without one")
+        raise InvalidInputError("the cursor was altered; start again without a cursor")
     return position, stored, id, user
 
 

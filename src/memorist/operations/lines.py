@@ -33,7 +33,7 @@ _BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2
 """What some readers take for the end of a line, though JSON leaves it as it is."""
 _encode = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder each time
 Lines: TypeAlias = Iterable[str | bytes] | AsyncIterator[str | bytes]
-_NAMES: Mapping[type, str] = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
+_NAMES: Mapping[type, str] = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 _Item = TypeVar("_Item")
 _Done = TypeVar("_Done")
 
@@ -88,7 +88,7 @@ async def read_lines(lines: Lines, report: LoadReport) -> AsyncIterator[list[tup
             yield await aside(partial(_read, some, report), some)
             some, held = [], 0
     if not begun:
-        raise FormatError("there is nothing in it; an export has a header at least")
+        raise FormatError("it is empty; an export has at least a header line")
     if some:
         yield await aside(partial(_read, some, report), some)
 
@@ -199,7 +199,7 @@ async def store_each(
 
 async def _each(lines: Lines) -> AsyncIterator[str | bytes]:
     if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable | AsyncIterable):
-        raise InvalidInputError(f"give the lines one by one, not a {type(lines).__name__}")
+        raise InvalidInputError(f"pass an iterable of lines, not a {type(lines).__name__}")
     number = 0
     async for line in lines if isinstance(lines, AsyncIterable) else _one_by_one(lines):
         number += 1

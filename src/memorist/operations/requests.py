@@ -198,7 +198,7 @@ class Forget(Named[int]):
     """
 
     writes = True
-    _else = "; to delete everything of a scope there is purge"
+    _else = "; to delete everything of a scope, use purge"
     source: Annotated[str | None, read.handle] = None
     derived: Annotated[bool, read.flag] = False
     proposed: Annotated[bool, read.flag] = False
@@ -242,9 +242,9 @@ class Purge(Request[results.Receipt]):
         """
         narrowed = scope.narrowed(user=self.user)
         if scope.agent is not None or scope.session is not None:
-            raise ScopeError("purge deletes a whole user; forget(session=...) deletes what has a label")
+            raise ScopeError("purge deletes everything of a user; to delete by a label, use forget(session=...)")
         if narrowed.user is None and not self.shared:
-            raise InvalidInputError("name the user to purge; to purge the tenant's shared records say shared=True")
+            raise InvalidInputError("name the user to purge; to purge the tenant's shared records, pass shared=True")
         if narrowed.user is not None and self.shared:
             raise InvalidInputError(f"shared=True purges the shared records; this would purge user {narrowed.user!r}")
         return narrowed

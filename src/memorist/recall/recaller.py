@@ -135,8 +135,8 @@ class Recaller:
         index = await self.indexes.of(wall)
         if isinstance(index, Outline):
             raise InvalidInputError(
-                f"this needs all records of a user in memory, and here are more than {self.indexes.largest:,}; let the "
-                "operator raise MEMORIST_LARGEST_INDEX"
+                f"this needs all records of a user in memory, and there are more than {self.indexes.largest:,}; have "
+                "the operator raise MEMORIST_LARGEST_INDEX"
             )
         return index, await self._measured(Recall(query="")) if index.rows else Scale()
 

@@ -211,7 +211,7 @@ def parse_condition(where: Mapping[str, Any]) -> Condition:
     """Return the condition that a mapping describes, as `parse_where` does, or refuse one too large for a store."""
     condition = parse_where(where)
     if (size := sum(not isinstance(each, Not) for each in _each(condition))) > MAX_TESTS:
-        raise InvalidInputError(f"a filter of {size} comparisons is too large; the most is {MAX_TESTS}")
+        raise InvalidInputError(f"a filter of {size} comparisons is too large; the limit is {MAX_TESTS}")
     return condition
 
 
@@ -230,12 +230,12 @@ def _each(condition: Condition) -> Iterator[Condition]:
 
 def _parse_field(name: object, value: Any) -> list[Condition]:
     if not isinstance(name, str) or not name or name.startswith("$") or "\0" in name:
-        raise InvalidInputError(f"{shown(name)} is neither a field nor one of $and, $or, $not")
+        raise InvalidInputError(f"{shown(name)} is not a field, $and, $or or $not")
     paths = _paths(tuple(whole_name(name).split(".")))
     if not isinstance(value, Mapping):
         return [_parse_test(paths, "$eq", value)]
     if not value:
-        raise InvalidInputError(f"the filter on {shown(name)} has no operator; there are: {', '.join(OPERATORS)}")
+        raise InvalidInputError(f"the filter on {shown(name)} has no operator; available: {', '.join(OPERATORS)}")
     return [_parse_test(paths, operator, operand) for operator, operand in value.items()]
 
 
@@ -251,7 +251,7 @@ def _paths(parts: tuple[str, ...]) -> _Paths:
 
 def _parse_test(paths: _Paths, operator: str, operand: Any) -> Condition:
     if operator not in OPERATORS:
-        raise InvalidInputError(f"unknown operator {shown(operator)}; there are: {', '.join(OPERATORS)}")
+        raise InvalidInputError(f"unknown operator {shown(operator)}; available: {', '.join(OPERATORS)}")
     if operator in ("$in", "$nin"):
         if not isinstance(operand, list | tuple | set | frozenset):
             raise InvalidInputError(f"{operator} takes a list of values")

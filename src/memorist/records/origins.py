@@ -72,12 +72,12 @@ def parse_authors(value: AuthorLike) -> Author:
         authors = NOBODY
         for name in [value] if isinstance(value, str) else value:
             if not isinstance(name, str) or name not in _BY_NAME:
-                raise InvalidInputError(f"unknown author {shown(name)}; there are: {', '.join(_BY_NAME)}")
+                raise InvalidInputError(f"unknown author {shown(name)}; available: {', '.join(_BY_NAME)}")
             authors |= _BY_NAME[name]
     else:
         raise InvalidInputError(f"author must be a name or several, not {shown(value)}")
     if not authors:
-        raise InvalidInputError(f"a record needs an author; there are: {', '.join(_BY_NAME)}")
+        raise InvalidInputError(f"a record needs an author; available: {', '.join(_BY_NAME)}")
     return authors
 
 
@@ -189,11 +189,13 @@ class Origin:
             InvalidInputError: a field is missing, unknown or wrong.
         """
         if not isinstance(plain, Mapping) or plain.keys() - cls.__dataclass_fields__.keys() or "authors" not in plain:
-            raise InvalidInputError(f"an origin has {', '.join(cls.__dataclass_fields__)}; this is {shown(plain)}")
+            raise InvalidInputError(
+                f"an origin has the fields {', '.join(cls.__dataclass_fields__)}; this is {shown(plain)}"
+            )
         given: dict[str, Any] = dict(plain)
         sources = given.get("derived_from", ())
         if isinstance(sources, str | Mapping) or not isinstance(sources, Iterable):
-            raise InvalidInputError(f"derived_from must be ids, not {shown(sources)}")
+            raise InvalidInputError(f"derived_from must be record ids, not {shown(sources)}")
         [door], ids = whole_names([given.get("door")]), whole_names(sources)
         return cls(**{**given, "authors": parse_authors(given["authors"]), "door": door, "derived_from": ids})
 
@@ -240,8 +242,8 @@ class TrustRules:
         for name, level in self.levels.items():
             if name not in _BY_NAME or level not in LEVELS:
                 raise InvalidInputError(
-                    f"trust in {shown(name)} is {shown(level)}; there are the authors {', '.join(_BY_NAME)} "
-                    f"and the levels {', '.join(LEVELS)}"
+                    f"trust in {shown(name)} is {shown(level)}; the authors are {', '.join(_BY_NAME)}, "
+                    f"and the levels are {', '.join(LEVELS)}"
                 )
             given[_BY_NAME[name]] = level
         levels = {author: LEVELS.index(level) for author, level in {**_DEFAULT, **given}.items()}

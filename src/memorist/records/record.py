@@ -297,7 +297,7 @@ class Draft:
     def __post_init__(self) -> None:
         given: Any = self.derived_from
         if isinstance(given, Mapping) or not isinstance(given, Iterable | Record):
-            raise InvalidInputError(f"derived_from must be ids, not {shown(given)}")
+            raise InvalidInputError(f"derived_from must be record ids, not {shown(given)}")
         several = (given,) if isinstance(given, str | Record) else given
         ids = [each.id if isinstance(each, Record) else each for each in several]
         object.__setattr__(self, "derived_from", tuple(dict.fromkeys(whole_names(ids))))
@@ -430,7 +430,7 @@ def parse_kind(value: Kind | str) -> Kind:
     try:
         return Kind(value)
     except (ValueError, RecursionError) as error:  # the error of an enum shows the value
-        raise InvalidInputError(f"unknown kind {shown(value)}; there are: {', '.join(Kind)}") from error
+        raise InvalidInputError(f"unknown kind {shown(value)}; available: {', '.join(Kind)}") from error
 
 
 def check_fields(record: Record) -> dict[str, Any]:
@@ -443,7 +443,7 @@ def check_fields(record: Record) -> dict[str, Any]:
     if type(record.origin.lost) is not int or record.origin.lost < 0:
         raise InvalidInputError(f"lost must be a whole number from 0, not {shown(record.origin.lost)}")
     if len(record.origin.derived_from) + record.origin.lost > MAX_SOURCES:
-        raise InvalidInputError(f"a record is derived from {MAX_SOURCES:,} others at most, the lost ones included")
+        raise InvalidInputError(f"a record is derived from {MAX_SOURCES:,} others at most, forgotten ones included")
     for source in record.origin.derived_from:
         _checked_text("derived_from", source, MAX_ID)
     if record.origin.door is not None:
@@ -484,7 +484,7 @@ def _checked_text(name: str, text: object, limit: int) -> str:
     if not text.strip():
         raise InvalidInputError(f"{name} must not be blank")
     if len(text) > limit:
-        raise InvalidInputError(f"{name} has {len(text):,} characters; the most is {limit:,}")
+        raise InvalidInputError(f"{name} has {len(text):,} characters; the limit is {limit:,}")
     if name != "content" and "\0" in text:
         raise InvalidInputError(f"{name} must not hold a NUL character")
     return text

@@ -37,7 +37,7 @@ class Rule:
         if self.keep != FOREVER and not (isinstance(self.keep, str) and parse_duration(self.keep)):
             raise InvalidInputError(f"keep must be an age such as '90d', or {FOREVER!r}, not {shown(self.keep)}")
         if self.session is not None and not isinstance(self.session, str):
-            raise InvalidInputError(f"session must be a text, not {shown(self.session)}")
+            raise InvalidInputError(f"session must be a string, not {shown(self.session)}")
         self.filter(None)
 
     def filter(self, now: datetime | None) -> Filter:
@@ -88,6 +88,8 @@ def parse_rules(name: str, value: Any) -> tuple[Rule, ...]:
 
 def _rule(name: str, value: Any) -> Rule:
     if not isinstance(value, Mapping) or "keep" not in value or not set(value) <= set(_FIELDS):
-        raise InvalidInputError(f"each of {name} has keep, and may have {', '.join(_FIELDS[1:])}; not {shown(value)}")
+        raise InvalidInputError(
+            f"each rule of {name} must have keep and may have {', '.join(_FIELDS[1:])}; not {shown(value)}"
+        )
     kind = value.get("kind")
     return Rule(**{**value, "kind": tuple(kind) if isinstance(kind, list) else kind})

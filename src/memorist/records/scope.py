@@ -50,7 +50,7 @@ class Reach(NamedTuple):
     def walls(self) -> tuple[Wall, ...]:
         """Return the walls within reach; only for a reach that names its users."""
         if self.users is None:
-            raise ScopeError("this call needs one user's records, not everyone's")
+            raise ScopeError("this call reads one user's records; name the user with memory.scoped(user=…)")
         return tuple(Wall(self.tenant, user) for user in self.users)
 
 
@@ -91,9 +91,9 @@ class Scope:
         return self.agent in (None, other.agent) and self.session in (None, other.session)
 
     def check_everyone(self) -> None:
-        """Raise ScopeError where this scope is behind a user's wall and cannot look at everyone's records."""
+        """Raise ScopeError where this scope is behind a user's wall and cannot read everyone's records."""
         if self.user is not None:
-            raise ScopeError(f"the memory of user {self.user!r} cannot look at everyone's records")
+            raise ScopeError(f"the memory of user {self.user!r} cannot read everyone's records")
 
     def reach(self, *, shared: bool = False, everyone: bool = False) -> Reach:
         """Return what a read may look into.
@@ -128,9 +128,9 @@ class Scope:
             return self
         narrowed = replace(self, **changed)
         if self.user is not None and narrowed.user != self.user:
-            raise ScopeError(f"the memory of user {self.user!r} cannot be turned into that of {narrowed.user!r}")
+            raise ScopeError(f"the memory of user {self.user!r} cannot be rescoped to {narrowed.user!r}")
         if narrowed.tenant != self.tenant and (self.user is not None or self.tenant != DEFAULT_TENANT):
-            raise ScopeError(f"the memory of tenant {self.tenant!r} cannot be turned into that of {narrowed.tenant!r}")
+            raise ScopeError(f"the memory of tenant {self.tenant!r} cannot be rescoped to {narrowed.tenant!r}")
         return narrowed
 
 
@@ -153,9 +153,9 @@ def checked_name(label: str, name: object) -> str:
     if label in ("agent", "session"):
         name = whole_name(name)
     if len(name) > MAX_NAME:
-        raise InvalidInputError(f"{label} has {len(name)} characters; the most is {MAX_NAME}")
+        raise InvalidInputError(f"{label} has {len(name)} characters; the limit is {MAX_NAME}")
     if not name.strip():
-        raise InvalidInputError(f"{label} must not be blank; leave it out instead")
+        raise InvalidInputError(f"{label} must not be blank; omit it instead")
     composed = name if name.isascii() and name.isprintable() else _composed(label, name)
     if composed != composed.strip():
         raise InvalidInputError(f"{label} must not begin or end with white space")

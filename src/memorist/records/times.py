@@ -83,9 +83,9 @@ def read_time(value: TimeLike) -> datetime:
         elif isinstance(value, str):
             moment = _from_text(value)
         else:
-            raise ValueError(f"a {type(value).__name__} is no time")
+            raise ValueError(f"a {type(value).__name__} is not a time")
     except _AmbiguousError as error:
-        raise InvalidInputError(f"{shown(value)} is not one point in time: {error}") from error
+        raise InvalidInputError(f"{shown(value)} is ambiguous: {error}") from error
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"{shown(value)} is not a point in time; {_ADVICE}") from error
     return moment if moment.tzinfo is None else _placed(value, moment)
@@ -245,7 +245,7 @@ def _either(text: str) -> datetime | None:
     one, two, year = int(found["one"]), int(found["two"]), int(found["year"])
     if one != two and max(one, two) <= 12:
         days = date(year, two, one), date(year, one, two)
-        raise _AmbiguousError(f"day or month may stand first; write {days[0]} or {days[1]}")
+        raise _AmbiguousError(f"the day or the month could come first; write {days[0]} or {days[1]}")
     return datetime(year, two, one) if one > 12 else datetime(year, one, two)
 
 
@@ -254,7 +254,7 @@ def _at(midnight: datetime, clock: re.Match[str]) -> datetime:
     hour, half = int(clock["hour"]), clock["half"]
     if half is not None:
         if not 1 <= hour <= 12:
-            raise ValueError("no hour of a half day")
+            raise ValueError("not an hour of a 12-hour clock")
         hour = hour % 12 + (12 if half in "pP" else 0)
     zone = None
     if clock["zone"] is not None:

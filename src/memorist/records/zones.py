@@ -43,7 +43,7 @@ def name_of(zone: tzinfo) -> str | None:
 
 
 def machine_zone() -> tzinfo:
-    """Return this machine's zone: by its name where the system tells it, else by the system's own clock."""
+    """Return the machine's time zone: by its name where the system tells it, else by the system's own clock."""
     named = os.environ.get("TZ", "").removeprefix(":")
     try:
         return zone_of(named or str(Path("/etc/localtime").resolve()).partition(_FOLDER)[2])
@@ -89,7 +89,7 @@ class _Machine(tzinfo):
     """The zone by which the system's clock is set, where nothing tells its name."""
 
     def __str__(self) -> str:
-        return "this machine's zone"
+        return "the machine's time zone"
 
     def utcoffset(self, moment: datetime | None) -> timedelta | None:
         return None if moment is None else moment.replace(tzinfo=None).astimezone().utcoffset()

@@ -166,7 +166,7 @@ class Tokens:
         granted = Right(one_of(*Right)("right", right))
         grant = Grant(name=name, tenant=tenant, user=user, right=granted, limits=dict(limits or {}))
         if not isinstance(name, str) or not name.strip() or len(name) > 100:
-            raise InvalidInputError("a token's name must be a text of 1 to 100 characters")
+            raise InvalidInputError("a token's name must be a string of 1 to 100 characters")
         if tenant is None and user is not None:
             raise InvalidInputError("a token for every tenant cannot be of one user")
         scope = grant.scope()

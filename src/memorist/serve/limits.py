@@ -77,7 +77,7 @@ class Limiter:
         counted = scope["path"] not in self.free
         try:
             if counted and self._active >= self.limits.concurrency:
-                raise OverloadedError("the server is busy with as many requests as it takes; try again in a second")
+                raise OverloadedError("the server is at its limit of concurrent requests; try again in a second")
             self._active += counted
             try:
                 large = scope["path"] in self.large
@@ -90,7 +90,8 @@ class Limiter:
             await answer.refuse(*self.refuse(error))
         except TimeoutError:
             late = RequestTimeoutError(
-                f"the call took longer than {self.limits.seconds:g} seconds; whether it was done is not known"
+                f"the call took longer than {self.limits.seconds:g} seconds; it is not known whether it took "
+                "effect, so check before you repeat it"
             )
             await answer.refuse(*self.refuse(late))
 
@@ -128,7 +129,7 @@ class _Body:
         return message
 
     def _too_large(self) -> BodyTooLargeError:
-        return BodyTooLargeError(f"the body is larger than the {self._most:,} bytes that the server takes")
+        return BodyTooLargeError(f"the body is larger than the server's limit of {self._most:,} bytes")
 
 
 class _Answer:

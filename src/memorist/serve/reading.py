@@ -25,13 +25,13 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
     if not values:
         return None
     if len(values) > 1:
-        raise InvalidInputError(f"the header {name} comes {len(values)} times; send it once")
+        raise InvalidInputError(f"the header {name} was sent {len(values)} times; send it once")
     try:
         text = values[0].decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"the header {name} is not UTF-8") from error
     if not text.strip():
-        raise InvalidInputError(f"the header {name} must not be blank; leave it out instead")
+        raise InvalidInputError(f"the header {name} must not be blank; omit it instead")
     return text
 
 
@@ -60,7 +60,7 @@ def read_query(query: bytes, known: Collection[str], repeated: Collection[str] =
         if name in repeated:
             found[name].append(text)
         elif name in found:
-            raise InvalidInputError(f"the parameter {shown(name)} comes twice; give it once")
+            raise InvalidInputError(f"the parameter {shown(name)} was sent twice; send it once")
         else:
             found[name] = text
     return found | {name: texts[0] for name, texts in found.items() if name in repeated and len(texts) == 1}

@@ -73,8 +73,8 @@ def check_open(host: str, *, tokens: bool) -> bool:
         return True
     if not tokens:
         raise InvalidInputError(
-            f"{host} can be reached from other machines, and there is no token yet; "
-            "make one with: memorist token create NAME"
+            f"{host} can be reached from other machines, but no token exists "
+            "yet; create one with: memorist token create NAME"
         )
     return False
 

@@ -16,9 +16,9 @@ def told(error: Exception) -> str:
     if not isinstance(error, StoreError):
         return text
     if isinstance(error, StoreUnavailableError):
-        log.error("the store is not available: %s", text)
+        log.error("the store is unavailable: %s", text)
     cause = error.__cause__
     said = str(cause).strip() if type(cause).__module__.partition(".")[0] == "psycopg" else ""
     if said:  # the server's own words name its host and the role
-        text = text.replace(said, "the server's log says why")
+        text = text.replace(said, "see the server's log")
     return _URL.sub("the database", text)

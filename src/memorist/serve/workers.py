@@ -48,7 +48,7 @@ async def supervise(
     """
     hangup = getattr(signal, "SIGHUP", None)
     if hangup is None:  # as on Windows, where a process hands no socket on
-        raise InvalidInputError("several workers need a POSIX system; here, run one server")
+        raise InvalidInputError("several workers need a POSIX system; run the server with one worker")
     command, files = [*command, str(listening.fileno())], (listening.fileno(), *inherited)
     stop, replace = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -92,7 +92,7 @@ async def _start(command: Sequence[str], files: Sequence[int], workers: list[Pro
     if (await worker.stdout.readline()).decode().strip() != READY:
         await _end(worker)
         workers.remove(worker)
-        raise MemoristError("a worker of the server did not start; it said why before")
+        raise MemoristError("a worker of the server did not start; see its error above")
 
 
 async def _replace(
@@ -105,14 +105,14 @@ async def _replace(
     """Replace each of `old`: end it once its successor answers, keep it if no successor starts."""
     for worker in old:
         if worker.returncode is not None:
-            log.error("a worker ended by itself with %s; another one starts", worker.returncode)
+            log.error("a worker exited with %s and is being restarted", worker.returncode)
             await _any(stop.wait(), asyncio.sleep(_PAUSE))
         if stop.is_set():
             return
         try:
             await _start(command, files, workers)
         except MemoristError:
-            log.error("a worker did not start; it said why before")
+            log.error("a worker did not start; see its error above")
             continue
         await _end(worker)
         workers.remove(worker)

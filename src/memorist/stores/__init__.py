@@ -29,7 +29,7 @@ def open_store(settings: Settings) -> Store:
         from memorist.stores.sqlite import SQLiteStore
 
         if not path.strip():
-            raise InvalidInputError("name the database's file, or :memory:")
+            raise InvalidInputError("give the path of the database file, or :memory:")
         return SQLiteStore(
             file_of(settings.url),
             busy_timeout=settings.busy_timeout,
@@ -38,7 +38,7 @@ def open_store(settings: Settings) -> Store:
         )
     if settings.key_from is not None:
         raise InvalidInputError(
-            "key_from encrypts a SQLite file; another store's server encrypts its own disk, so open it without"
+            "key_from encrypts SQLite files only; open this store without it, and let its server encrypt the disk"
         )
     scheme = settings.url.partition(":")[0]
     name = scheme.partition("+")[0]

@@ -57,7 +57,7 @@ def read_key(source: str) -> Key:
     scheme, separator, rest = source.strip().partition(":")
     read = _READERS.get(scheme) if separator and rest.strip() else None
     if read is None:
-        raise InvalidInputError(f"key_from says where the key is kept: {SOURCES}; it says something else")
+        raise InvalidInputError(f"key_from must name a source of the key: {SOURCES}")
     return read(rest.strip())
 
 

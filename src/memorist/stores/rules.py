@@ -63,7 +63,9 @@ def check_put(
     if (0 if same is None else same.version) != write.expected:
         if write.expected == 0:
             raise ConflictError(f"the id {record.id!r} is taken in this scope; revise the record, or choose another")
-        raise ConflictError(f"the record {record.id!r} was changed or forgotten meanwhile; read it and try again")
+        raise ConflictError(
+            f"the record {record.id!r} was changed or forgotten by another writer; read it and try again"
+        )
     if same is not None and (same.agent, same.session) != (record.scope.agent, record.scope.session):
         raise ConflictError(f"the id {record.id!r} is taken by another agent or session; choose another id")
     if holder is not None and holder.id != record.id:
@@ -80,7 +82,7 @@ def check_sources(write: Put, there: Iterable[Stored | None], moment: datetime) 
     alive = {each.id for each in there if each is not None and not each.expired(moment)}
     if gone := write.derived_from - alive:
         raise ConflictError(
-            f"what the record {write.record.id!r} is derived from was forgotten meanwhile: {min(gone)!r}; try again"
+            f"a record that {write.record.id!r} is derived from was just forgotten: {min(gone)!r}; try again"
         )
 
 
@@ -95,7 +97,9 @@ def check_alone(writes: Iterable[Write], drawn: Iterable[str]) -> None:
     Raises: ConflictError: the writes leave out a record that was derived in the meantime.
     """
     if left := set(drawn).difference(each.record.id if isinstance(each, Put) else each.id for each in writes):
-        raise ConflictError(f"the record {min(left)!r} was meanwhile drawn from what is to be forgotten; try again")
+        raise ConflictError(
+            f"the record {min(left)!r} was just derived from a record that is to be forgotten; try again"
+        )
 
 
 def check_quotes(write: Put, there: Collection[tuple[Wall, str]]) -> None:
@@ -105,7 +109,7 @@ def check_quotes(write: Put, there: Collection[tuple[Wall, str]]) -> None:
         ConflictError: one is gone, or has expired.
     """
     if gone := write.quotes.difference(there):
-        raise ConflictError(f"what the record {write.record.id!r} quotes was forgotten meanwhile: {min(gone)[1]!r}")
+        raise ConflictError(f"a record that {write.record.id!r} quotes was just forgotten: {min(gone)[1]!r}")
 
 
 def check_remove(write: Remove, stored: Stored | None, moment: datetime) -> Remove | None:
@@ -124,7 +128,7 @@ def check_remove(write: Remove, stored: Stored | None, moment: datetime) -> Remo
     gone = stored is None or stored.expired(moment)
     same = stored is not None and write.version in (None, stored.version)
     if write.must and (gone or not same):
-        raise ConflictError(f"the record {write.id!r} was changed or forgotten meanwhile; try again")
+        raise ConflictError(f"the record {write.id!r} was changed or forgotten by another writer; try again")
     if stored is not None and gone:
         return Remove(write.id, Action.EXPIRED, write.at)
     return write if same else None

@@ -19,8 +19,8 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        unknown = f"the system does not know the home folder in {os.fspath(path)!r}"
-        reason = f"{unknown}; set HOME (on Windows USERPROFILE), or write the path whole"
+        unknown = f"the system knows no home folder for {os.fspath(path)!r}"
+        reason = f"{unknown}; set HOME (on Windows USERPROFILE), or write the full path"
         raise InvalidInputError(reason) from error
 
 
@@ -74,5 +74,5 @@ def existing(path: str, said_by: str) -> Path:
     """
     file = expanded(path)
     if not file.is_file():
-        raise InvalidInputError(f"there is no file {file}, which {said_by} names; correct the path, or make the file")
+        raise InvalidInputError(f"there is no file {file}, which {said_by} names; correct the path, or create the file")
     return file

@@ -61,5 +61,5 @@ def check_variables(env: Mapping[str, str] | None = None, *, key_from: str | Non
         [nearest] = get_close_matches(given, held or usual, 1, 0)
         raise InvalidInputError(
             f"there is no variable {name}; the nearest is {PREFIX}{nearest}. Correct it or unset it; "
-            f"a variable of your own needs a name that does not begin with {PREFIX}"
+            f"your own variables need names that do not begin with {PREFIX}"
         )

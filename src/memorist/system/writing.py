@@ -45,7 +45,7 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StoreFullError(
-                f"no space left for {target}; there is nothing of it; free some, then repeat"
+                f"no space left for {target}; nothing was written; free some space, then repeat"
             ) from error
         raise StoreUnavailableError(f"{target} cannot be written: {error.strerror or error}") from error
 

@@ -83,7 +83,7 @@ async def test_the_user_comes_from_the_session(everyone: Memory) -> None:
     assert "homestays" not in str(texts(client.inputs[1]))
     assert set(await everyone.admin.users()) == {"alice", "bob"}
     unnamed = helper(ScriptedClient("Noted."), MemoristContextProvider(everyone, user=lambda session: None))
-    with pytest.raises(InvalidInputError, match="named nobody"):
+    with pytest.raises(InvalidInputError, match="returned no name"):
         await unnamed.run("I prefer homestays", session=unnamed.create_session())
 
 

@@ -102,7 +102,7 @@ async def test_each_user_has_a_memory_of_their_own(everyone: Memory) -> None:
     await agent.ainvoke({"messages": ["Do I prefer homestays?"]}, TUESDAY, context=Context("bob"))
     assert model.system == ""
     assert await everyone.admin.users() == {"alice": 2, "bob": 2}
-    with pytest.raises(InvalidInputError, match="named nobody"):
+    with pytest.raises(InvalidInputError, match="returned no name"):
         await agent.ainvoke({"messages": ["x"]}, MONDAY, context=Context(None))
     with pytest.raises(ScopeError):
         bound = MemoryMiddleware(everyone.scoped(user="alice"), user=lambda _: "bob")
@@ -135,8 +135,8 @@ async def test_a_store_that_fails_does_not_hold_up_the_agent(
     assert said["messages"][-1].text == "a"
     told = [record for record in caplog.records if record.name.startswith("memorist")]
     assert [record.message.partition(":")[0] for record in told] == [
-        "the turn goes on without memory",
-        "what was said in this turn is not kept",
+        "memory failed, so the turn continues without it",
+        "memory failed, so this turn was not stored",
     ]
 
 

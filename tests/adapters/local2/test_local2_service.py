@@ -498,7 +498,7 @@ def test_an_empty_file_means_the_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("top_q: 3", "no setting 'top_q'; there are: chroma_path"),
+        ("top_q: 3", "no setting 'top_q'; available: chroma_path"),
         ("top_k: many", "top_k must be a whole number"),
         ("top_k: 0", "top_k must be a whole number"),
         ("min_score: 3", "min_score must be a number from 0 to 1"),

@@ -43,7 +43,7 @@ async def test_a_user_is_a_wall_and_agent_and_run_are_labels(memory: AsyncMemory
 
 
 async def test_every_user_at_once_is_refused(memory: AsyncMemory) -> None:
-    with pytest.raises(InvalidInputError, match="every user's wall"):
+    with pytest.raises(InvalidInputError, match="every user's memories"):
         await memory.search("tea", filters={"user_id": "*"})
 
 

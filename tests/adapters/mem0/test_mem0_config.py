@@ -98,9 +98,9 @@ def test_a_server_that_is_not_used_is_an_error_and_nothing_is_made(tmp_path: Pat
         ({"vector_store": {"provider": "chroma", "config": {"tenant": "t"}}}, "tenant in the config of vector_store"),
         ({"embedder": {"provider": "openai", "config": {"model": "m", "azure_kwargs": {"a": 1}}}}, "azure_kwargs"),
         ({"llm": {"provider": "openai", "config": {"model": "m", "reasoning_effort": "high"}}}, "reasoning_effort"),
-        ({"reranker": {"provider": "cohere"}}, "reranker in the configuration is not used here: .*leave it out"),
+        ({"reranker": {"provider": "cohere"}}, "reranker in the configuration is not used here: .*remove it"),
         ({"graph_store": {"provider": "neo4j"}}, "graph_store"),
-        ({"custom_update_memory_prompt": "…"}, "say it in custom_instructions"),
+        ({"custom_update_memory_prompt": "…"}, "use custom_instructions instead"),
     ],
 )
 def test_a_setting_that_is_not_carried_out_is_an_error_that_says_what_to_do(config: Any, text: str) -> None:

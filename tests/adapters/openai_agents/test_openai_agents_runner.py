@@ -118,7 +118,7 @@ async def test_the_model_saves_searches_updates_and_forgets(everyone: Memory) ->
     assert answers[3].startswith("error: ")
     assert [tool.name for tool in memory_tools(alice, only=["search_memories"])] == ["search_memories"]
     script = ScriptedModel(("add_memory", '{"content": "Prefers homestays"}'), "Noted.")
-    with pytest.raises(UserError, match="named nobody"):
+    with pytest.raises(UserError, match="returned no name"):
         await Runner.run(helper(script, tools=memory_tools(everyone, user=lambda context: None)), "I prefer homestays")
 
 

@@ -135,7 +135,7 @@ async def test_the_user_comes_from_the_runs_context(everyone: Memory) -> None:
     assert await session.get_items(wrapper=wrapper) == [QUESTION]
     assert await everyone.scoped(user="alice").count(kind=tuple(Kind)) == 1
     other = MemoristSession("monday", everyone.scoped(user="bob"), user=lambda context: context["user"])
-    with pytest.raises(ScopeError, match="cannot be turned into"):
+    with pytest.raises(ScopeError, match="cannot be rescoped to"):
         await other.get_items(wrapper=wrapper)
     for call in (session.get_items, session.pop_item, session.clear_session, lambda: session.add_items([QUESTION])):
         with pytest.raises(InvalidInputError, match="wrapper"):  # not the user of the call before
@@ -144,7 +144,7 @@ async def test_the_user_comes_from_the_runs_context(everyone: Memory) -> None:
     unknown = MemoristSession("monday", everyone, user=lambda context: context["user"])
     with pytest.raises(InvalidInputError, match="wrapper"):
         await unknown.add_context([], [QUESTION])
-    with pytest.raises(InvalidInputError, match="named nobody"):
+    with pytest.raises(InvalidInputError, match="returned no name"):
         await MemoristSession("monday", everyone, user=lambda context: None).add_items([QUESTION], wrapper=wrapper)
     assert await everyone.count(kind=tuple(Kind)) == 0
 

@@ -76,7 +76,7 @@ async def test_each_user_has_a_memory_of_their_own(everyone: Memory) -> None:
     await agent.run("Do I like homes?", deps=Deps("bob"), conversation_id="monday")
     assert "prefer" not in script.told[1]
     assert await everyone.admin.users() == {"alice": 2, "bob": 2}
-    with pytest.raises(InvalidInputError, match="named nobody"):
+    with pytest.raises(InvalidInputError, match="returned no name"):
         await agent.run("x", deps=Deps(None))
     bound = remembering(everyone.scoped(user="alice"), user=lambda ctx: ctx.deps.user)
     with pytest.raises(ScopeError):
@@ -131,8 +131,8 @@ async def test_a_store_that_fails_does_not_hold_up_the_run(
     assert result.output == "a"
     told = [record for record in caplog.records if record.name.startswith("memorist")]
     assert [record.message.partition(":")[0] for record in told] == [
-        "the turn goes on without memory",
-        "what was said in this turn is not kept",
+        "memory failed, so the turn continues without it",
+        "memory failed, so this turn was not stored",
     ]
 
 

@@ -99,7 +99,7 @@ async def test_nothing_internal_is_told_or_logged(
     async with Client(create_server(Access(alice))) as client:
         with caplog.at_level(logging.DEBUG, logger="memorist"):
             failed = told(await client.call_tool("search_memories", {"query": "x"}))
-    assert failed == "the server failed; its log says more"
+    assert failed == "the server failed; see its log"
     assert "RuntimeError" in caplog.text and text not in caplog.text
 
 

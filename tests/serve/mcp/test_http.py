@@ -106,7 +106,7 @@ async def test_a_reader_changes_nothing(
 ) -> None:
     async with by_http(await host(), authorization=f"Bearer {tokens['reader']}") as client:
         assert "add_memory" not in {tool.name for tool in (await client.list_tools()).tools}
-        assert "needs the right 'write'; there is only 'read'" in await error(client, "add_memory", content="x")
+        assert "needs the right 'write'; this session has only 'read'" in await error(client, "add_memory", content="x")
         assert (await value(client, "recent_memories"))["records"] == []
 
 

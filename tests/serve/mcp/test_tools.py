@@ -184,7 +184,7 @@ async def test_a_reader_is_offered_and_allowed_only_what_changes_nothing(
         assert {tool.name for tool in (await reader.list_tools()).tools} == READING
         assert len((await value(reader, "search_memories", query="coffee"))["hits"]) == 1
         for name in WRITING:
-            assert await error(reader, name) == f"{name} needs the right 'write'; there is only 'read' here"
+            assert await error(reader, name) == f"{name} needs the right 'write'; this session has only 'read' here"
     assert await alice.count() == 1
 
 
@@ -209,7 +209,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("get_memory", {"id": "none"}, "there is no record 'none' in this scope"),
     ("update_memory", {"id": "none"}, "name a field to revise"),
     ("update_memory", {"id": "none", "cue": None, "source": None}, "name a field to revise"),
-    ("update_memory", {"id": "none", "cue": "x", "clear": ["cue"]}, "say one of the two"),
+    ("update_memory", {"id": "none", "cue": "x", "clear": ["cue"]}, "pass only one of the two"),
     ("update_memory", {"id": "none", "clear": ["cue"]}, "there is no record"),
     ("update_memory", {"id": "none", "content": "x"}, "there is no record 'none' in this scope"),
     ("rate_memory", {"id": "none", "rating": 1}, "there is no record 'none' in this scope"),
@@ -240,7 +240,7 @@ async def test_a_rating_out_of_range_is_refused(tools: Client, value: Any, error
 
 
 async def test_a_tool_that_is_not_there_is_an_error_that_lists_those_that_are(tools: Client) -> None:
-    with pytest.raises(MCPError, match="there is no tool 'purge'; there are: add_memory, ") as refused:
+    with pytest.raises(MCPError, match="there is no tool 'purge'; available: add_memory, ") as refused:
         await tools.call_tool("purge", {})
     assert refused.value.code == -32602
 
@@ -260,7 +260,7 @@ async def test_nothing_internal_is_told_or_logged(
 
     monkeypatch.setattr(Memory, "ask", broken)
     with caplog.at_level(logging.DEBUG, logger="memorist"):
-        assert await error(tools, "search_memories", query="x") == "the server failed; its log says more"
+        assert await error(tools, "search_memories", query="x") == "the server failed; see its log"
     assert "RuntimeError" in caplog.text and "in broken" in caplog.text and "secret" not in caplog.text
 
 

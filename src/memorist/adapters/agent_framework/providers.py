@@ -135,7 +135,7 @@ class MemoristHistoryProvider(HistoryProvider):
 
     def _entries(self, session_id: str | None) -> SessionEntries:
         if session_id is None:
-            raise InvalidInputError("a history belongs to a session; give the run one: agent.create_session()")
+            raise InvalidInputError("history needs a session; pass one to the run: agent.create_session()")
         return SessionEntries(self._memory.scoped(session=session_id), f"agent_framework/{self.source_id}")
 
 

@@ -92,7 +92,7 @@ class FlowRunner:
         """
         flow = _FLOWS.get(name)
         if flow is None:
-            raise InvalidInputError(f"there is no flow {name!r}; there are {', '.join(_FLOWS)}")
+            raise InvalidInputError(f"there is no flow {name!r}; available: {', '.join(_FLOWS)}")
         workspace = self._workspace(workspace_id)
         if name.startswith("retrieve_"):
             return await flow(self, workspace, arguments)

@@ -59,9 +59,9 @@ class ReMeLongTermMemoryBase(RecordingMemory):
         super().__init__()
         if reme_config_path is not None or kwargs:
             named = ", ".join(sorted([*kwargs, *(["reme_config_path"] if reme_config_path is not None else [])]))
-            warnings.warn(f"settings of ReMe without effect here: {named}", stacklevel=2)
+            warnings.warn(f"ignored settings of ReMe: {named}", stacklevel=2)
         if memory is not None and not is_place(memory) and embedding_model is not None:
-            raise InvalidInputError("an open memory has its embedder; leave embedding_model out")
+            raise InvalidInputError("an open memory already has an embedder; omit embedding_model")
         self.agent_name = agent_name
         self.workspace_id = user_name
         self.run_name = run_name

@@ -126,7 +126,7 @@ def _compare(value: Any, operator: str, operand: Any) -> bool:
     if operator in ("$eq", "$ne"):
         return matches(value, operand) == (operator == "$eq")
     if operator not in ("$gt", "$gte", "$lt", "$lte"):
-        raise ValueError(f"unknown operator {operator!r}; there are: $eq, $ne, $gt, $gte, $lt, $lte")
+        raise ValueError(f"unknown operator {operator!r}; available: $eq, $ne, $gt, $gte, $lt, $lte")
     if not any(isinstance(value, form) and isinstance(operand, form) for form in (str, int | float)):
         return False
     above, equal = value > operand, value == operand

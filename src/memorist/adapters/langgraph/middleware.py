@@ -115,8 +115,8 @@ class MemoryMiddleware(AgentMiddleware[_State, Any, Any]):
         session = self._memory.scope.session if thread is None else str(thread)
         if self._keep and session is None:
             raise InvalidInputError(
-                "nothing says which conversation this is: give the agent a thread_id in its config, "
-                "the memory a session, or the middleware keep=False"
+                "could not identify the conversation: pass a thread_id in the agent's config, "
+                "scope the memory to a session, or pass keep=False to the middleware"
             )
         return of_user(self._memory, self._user, runtime).scoped(session=session)
 

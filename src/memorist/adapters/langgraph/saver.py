@@ -142,7 +142,7 @@ class MemoristSaver(BaseCheckpointSaver[int]):
             ValueError: there is no such strategy.
         """
         if strategy not in ("keep_latest", "delete"):
-            raise ValueError(f"strategy is 'keep_latest' or 'delete', not {strategy!r}")
+            raise ValueError(f"strategy must be 'keep_latest' or 'delete', not {strategy!r}")
         for thread_id in map(str, thread_ids):
             if strategy == "delete":
                 await self.adelete_thread(thread_id)

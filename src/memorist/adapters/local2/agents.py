@@ -86,7 +86,7 @@ class MemoryAgent(_Listener):
         metadata = {name: payload.get(name) for name in ("session_id", "query_id")}
         metadata |= {"tool_calls": _count(payload.get("tool_calls")), "timestamp_utc": envelope.timestamp_utc}
         if len(self._waiting) == _WAITING_LIMIT:
-            log.error("the answer %s was not remembered: too many wait", self._waiting.popleft().message_id)
+            log.error("the answer %s was dropped, because the queue is full", self._waiting.popleft().message_id)
         self._waiting.append(_Answer(envelope.message_id, exchange(query, answer), metadata))
         await self._store_waiting()
 
@@ -99,12 +99,16 @@ class MemoryAgent(_Listener):
                     await self._store(answer)
                 except _PASSING as error:
                     if self._retry is None or self._retry.done():
-                        log.warning("the answer %s and those after it wait: %s", answer.message_id, error)
+                        log.warning(
+                            "the answer %s could not be stored; it and the queued answers will be retried: %s",
+                            answer.message_id,
+                            error,
+                        )
                         self._retry = asyncio.create_task(self._store_later())
                     return
                 except Exception as error:  # the agent goes on; nobody waits for it
                     name = type(error).__name__
-                    log.error("the answer %s was not remembered: %s: %s", answer.message_id, name, error)
+                    log.error("the answer %s was not stored: %s: %s", answer.message_id, name, error)
                 if self._waiting and self._waiting[0] is answer:  # else it was dropped meanwhile
                     self._waiting.popleft()
 
@@ -123,7 +127,10 @@ class MemoryAgent(_Listener):
                 await self._store_waiting()
         finally:
             if self._waiting:
-                log.error("%s answers were not remembered: they still waited when the agent ended", len(self._waiting))
+                log.error(
+                    "%s answers were not stored, because they were still queued when the agent stopped",
+                    len(self._waiting),
+                )
 
     def _said(self, text: Any) -> str:
         """Return a text without recalled memories; "" if nothing else is left."""
@@ -158,14 +165,14 @@ class FeedbackAgent(_Listener):
         try:
             await asyncio.to_thread(self._attach, envelope.payload.get("id"), envelope.payload)
         except Exception as error:  # the agent goes on; nobody waits for it
-            log.error("the feedback %s was not kept: %s: %s", envelope.message_id, type(error).__name__, error)
+            log.error("the feedback %s was not stored: %s: %s", envelope.message_id, type(error).__name__, error)
 
     async def remembered(self, query_id: Any, entry_id: str) -> None:
         """Attach the score that arrived before this episode was stored, if one did. Raises nothing."""
         try:
             await asyncio.to_thread(self._attach_early, query_id, entry_id)
         except Exception as error:  # as above
-            log.error("the feedback on %r was not kept: %s: %s", query_id, type(error).__name__, error)
+            log.error("the feedback on %r was not stored: %s: %s", query_id, type(error).__name__, error)
 
     def _attach_early(self, query_id: Any, entry_id: str) -> None:
         with self._lock:
@@ -183,7 +190,7 @@ class FeedbackAgent(_Listener):
                     if len(self._early) > _WAITING_LIMIT:
                         del self._early[next(iter(self._early))]
         if entry_id is None:
-            log.warning("feedback for an answer that is not remembered: query_id %r", query_id)
+            log.warning("feedback for an answer that is not stored: query_id %r", query_id)
             return
         self.service.add_feedback(entry_id, score)
 

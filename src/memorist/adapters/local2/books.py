@@ -144,7 +144,7 @@ class ChromaBook:
 
     def find(self, query_id: Any) -> str | None:
         if isinstance(query_id, bool) or not isinstance(query_id, str | int | float):
-            raise InvalidInputError(f"query_id must be a text or a number, not {type(query_id).__name__}")
+            raise InvalidInputError(f"query_id must be a string or a number, not {type(query_id).__name__}")
         found = _wait(self._rows.get(where={"$and": [{"type": "episodic"}, {"query_id": query_id}]}))
         return max(map(_of_row, found), key=lambda each: each.at).id if found else None
 

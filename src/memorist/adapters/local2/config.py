@@ -46,15 +46,15 @@ class MemoryConfig:
     def __post_init__(self) -> None:
         for name in ("chroma_path", "collection", "embedding_model"):
             if not isinstance(value := getattr(self, name), str) or not value.strip():
-                raise InvalidInputError(f"{name} must be a text, not {value!r}")
+                raise InvalidInputError(f"{name} must be a string, not {value!r}")
         for name in ("store", "user"):
             if (value := getattr(self, name)) is not None and (not isinstance(value, str) or not value.strip()):
-                raise InvalidInputError(f"{name} must be a text or nothing, not {value!r}")
+                raise InvalidInputError(f"{name} must be a string or null, not {value!r}")
         whole("top_k", self.top_k, 1)
         probability("min_score", self.min_score)
         prefixes = self.topic_prefixes
         if isinstance(prefixes, str) or not prefixes or not all(isinstance(each, str) and each for each in prefixes):
-            raise InvalidInputError(f"topic_prefixes must be a list of texts, not {prefixes!r}")
+            raise InvalidInputError(f"topic_prefixes must be a list of strings, not {prefixes!r}")
         object.__setattr__(self, "topic_prefixes", tuple(prefixes))
 
     @classmethod
@@ -75,7 +75,7 @@ class MemoryConfig:
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise FormatError(f"{path} is not YAML: {error}") from error
         if not isinstance(said, Mapping | None):
-            raise FormatError(f"{path} must hold settings, as `top_k: 5`, one a line")
+            raise FormatError(f"{path} must hold settings such as `top_k: 5`, one per line")
         given = {name: value for name, value in overrides.items() if value is not None}
         return cls.of({**(said or {}), **given}, where=f"{path}: ")
 
@@ -89,7 +89,7 @@ class MemoryConfig:
         known = [each.name for each in dataclasses.fields(cls)]
         for name in said:
             if name not in known:
-                raise InvalidInputError(f"{where}there is no setting {name!r}; there are: {', '.join(known)}")
+                raise InvalidInputError(f"{where}there is no setting {name!r}; available: {', '.join(known)}")
         try:
             return cls(**said)
         except InvalidInputError as error:

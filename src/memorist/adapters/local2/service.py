@@ -99,7 +99,9 @@ class MemoryService:
         if not isinstance(topic, str) or not any(
             topic.startswith(prefix) and topic[len(prefix) :].strip() for prefix in prefixes
         ):
-            raise InvalidInputError(f"A topic's key starts with {_listed(prefixes)} and goes on; {topic!r} does not.")
+            raise InvalidInputError(
+                f"A topic's key must start with {_listed(prefixes)} followed by a name; {topic!r} does not."
+            )
         return self._book.set_topic(handle("topic", topic), check_text("content", content))
 
     def recall_topic(self, topic: str) -> str | None:

@@ -101,7 +101,7 @@ def _readable(layer: Layer, rows: Iterable[Row]) -> list[Row]:
             except (TypeError, ValueError):
                 arguments = None
             if not isinstance(arguments, dict) or "tool_name" not in fields:
-                logger.warning("The call of the entry %s cannot be read; it is left out.", row.id)
+                logger.warning("The call of the entry %s cannot be read; it is skipped.", row.id)
                 continue
             fields = {"result_summary": "", "timestamp": "", **fields, "tool_args": arguments}
         found.append(replace(row, metadata=fields))

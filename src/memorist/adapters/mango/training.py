@@ -45,7 +45,7 @@ async def _take_in(memory: MemoryService, entry: dict[str, Any]) -> str | None:
     """Import one entry; return what is wrong with it, or None."""
     entry = {"type": "training", **entry}
     if entry["type"] not in ("tool", "text", "training"):
-        return f"its type is {entry['type']!r}; there are: tool, text, training"
+        return f"unknown type {entry['type']!r}; available: tool, text, training"
     needed = ("text",) if entry["type"] == "text" else ("question", "tool_name", "tool_args")
     missing = [name for name in needed if name not in entry]
     if missing:

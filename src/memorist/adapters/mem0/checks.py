@@ -40,7 +40,7 @@ def owner_of(given: Mapping[str, Any]) -> dict[str, str | None]:
     """
     user, agent, session = (trimmed(given.get(name), name) for name in IDS)
     if user == "*":
-        raise InvalidInputError("user_id='*' would look behind every user's wall; name one user")
+        raise InvalidInputError("user_id='*' would read every user's memories; name one user")
     return {"user": user, "agent": None if agent == "*" else agent, "session": None if session == "*" else session}
 
 

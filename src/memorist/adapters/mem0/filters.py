@@ -83,7 +83,7 @@ def _any(parts: list[_Part], *, wanted: bool) -> _Part:
 def _comparisons(name: str, value: Mapping[str, Any]) -> Iterator[_Part]:
     if not value:
         raise InvalidInputError(
-            f"the filter on {name!r} has no operator; there are: {', '.join((*_STORED, *_TEXTUAL))}"
+            f"the filter on {name!r} has no operator; available: {', '.join((*_STORED, *_TEXTUAL))}"
         )
     for operator, operand in value.items():
         if operator not in _STORED and operator not in _TEXTUAL:

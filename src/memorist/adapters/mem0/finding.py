@@ -55,7 +55,7 @@ class Finder:
         found = [each for each in await self.memory.find(id, everyone=everyone) if each.kind in KINDS]
         if len(found) > 1:
             raise ConflictError(
-                f"more than one user has a memory {id!r}; ids that others gave must differ between users"
+                f"more than one user has a memory {id!r}; ids that you assign must be unique across users"
             )
         return found[0] if found else None
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _INSTRUCTIONS = ("custom_instructions", "custom_fact_extraction_prompt")
 """The names in mem0 2.x and in 1.x."""
 _UNUSED = {
-    "reranker": "recall ranks by itself; leave it out",
-    "graph_store": "there is no graph beside the memories; leave it out",
-    "custom_update_memory_prompt": "say it in custom_instructions",
+    "reranker": "recall has its own ranking; remove it",
+    "graph_store": "there is no graph store; remove it",
+    "custom_update_memory_prompt": "use custom_instructions instead",
 }
 """The settings that are not carried out, and what to do instead."""
 _KNOWN = frozenset(
@@ -53,9 +53,9 @@ _OPTIONS = ("temperature", "top_p", "max_tokens")
 _CHAT_MODEL = frozenset(("model", "api_key", *_OPTIONS))
 """The settings of each part that are carried out, or only say what is so here, too; a base URL is one besides."""
 _INSTEAD = {
-    "vector_store": "say where the memory is kept with config['memorist'] = {'url': …}, a file or postgresql://…",
-    "embedder": "give an embedder with config['memorist'] = {'embedder': …}",
-    "llm": "give a chat model with config['memorist'] = {'chat_model': …}",
+    "vector_store": "set the database with config['memorist'] = {'url': …}, a file or postgresql://…",
+    "embedder": "set the embedder with config['memorist'] = {'embedder': …}",
+    "llm": "set the chat model with config['memorist'] = {'chat_model': …}",
 }
 _LIBRARIES = {"fastembed": "fastembed", "huggingface": "sentence-transformers"}
 _EMBEDDERS = {"openai": "text-embedding-3-small", "ollama": "nomic-embed-text"}
@@ -84,10 +84,14 @@ def opening_of(config: Any) -> Opening:
     if not isinstance(given, Mapping):
         raise InvalidInputError(f"a configuration is a dict, not {type(config).__name__}")
     if unknown := sorted(given.keys() - _KNOWN):
-        raise InvalidInputError(f"the configuration has no {', '.join(unknown)}; there are {', '.join(sorted(_KNOWN))}")
+        raise InvalidInputError(
+            f"unknown names in the configuration: {', '.join(unknown)}; available: {', '.join(sorted(_KNOWN))}"
+        )
     own = dict(given.get("memorist") or {})
     if unknown := sorted(own.keys() - _OWN):
-        raise InvalidInputError(f"'memorist' has no {', '.join(unknown)}; there are {', '.join(sorted(_OWN))}")
+        raise InvalidInputError(
+            f"unknown names in 'memorist': {', '.join(unknown)}; available: {', '.join(sorted(_OWN))}"
+        )
     for name, instead in _UNUSED.items():
         if given.get(name):
             raise InvalidInputError(f"{name} in the configuration is not used here: {instead}")

@@ -82,7 +82,7 @@ def split_metadata(
     for name, value in (metadata or {}).items():
         if name in _IDENTITY:
             if value != (old or {}).get(name):
-                log.warning("%s: ignoring metadata[%r]; whose memory it is cannot be set there", context, name)
+                log.warning("%s: ignoring metadata[%r]; the owner of a memory cannot be set there", context, name)
         elif name in BESIDE or name == "created_at":
             beside[name] = value
         elif name not in _COMPUTED:

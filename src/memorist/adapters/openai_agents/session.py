@@ -110,7 +110,9 @@ class MemoristSession:
         if self._user is None:
             return self._memory
         if wrapper is None:
-            raise InvalidInputError("this session tells its user from the run's context; give the call its wrapper")
+            raise InvalidInputError(
+                "this session reads its user from the run's context; pass the context wrapper to the call"
+            )
         memory = of_user(self._memory, self._user, wrapper.context)
         self._current.set(memory)  # for `add_context`, which the runner calls next
         return memory

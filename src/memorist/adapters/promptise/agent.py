@@ -184,7 +184,8 @@ class MemoryAgent:
         elif user != self._first_user:
             self._warned = True
             logger.warning(
-                "%s has the default scope SHARED and serves several callers: each finds what is stored for the others. "
-                "Give scope=MemoryScope.PER_USER to keep them apart, or scope=MemoryScope.SHARED if that is meant",
+                "%s has the default scope SHARED and serves several callers: each can read what is stored for the "
+                "others. Pass scope=MemoryScope.PER_USER to separate them, or scope=MemoryScope.SHARED if this "
+                "is intended",
                 type(self.provider).__name__,
             )

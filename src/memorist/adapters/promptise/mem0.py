@@ -79,7 +79,7 @@ class Mem0Provider(Provider):
                 for each in _items(self._client.add(content, **given, **infer)):
                     if each.get("id") and each.get("event") not in ("DELETE", "NONE"):
                         return str(each["id"])
-            raise RuntimeError("mem0 has not kept the text")
+            raise RuntimeError("mem0 did not store the text")
 
         return await self._run(work)
 

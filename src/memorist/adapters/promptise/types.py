@@ -86,7 +86,7 @@ def owner_key(user_id: str, tenant_id: str | None = None) -> str:
     if tenant_id is None:
         return user_id
     if not tenant_id.strip() or ":" in tenant_id:
-        raise ValueError(f"tenant_id must be a text without ':', not {tenant_id!r}")
+        raise ValueError(f"tenant_id must be a string without ':', not {tenant_id!r}")
     if "::" in user_id:
         raise ValueError(f"user_id must not contain '::', which separates it from the tenant; it is {user_id!r}")
     return f"{tenant_id}::{user_id}"

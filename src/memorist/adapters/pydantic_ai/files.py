@@ -198,7 +198,7 @@ class MemoristMemoryStore:
     async def _check_version(self, path: str, expected: str | None) -> None:
         current = await self._current(path)
         if (None if current is None else current.id) != expected:
-            raise MemoryConflictError(f"the memory file {path!r} was changed meanwhile; read it and try again")
+            raise MemoryConflictError(f"the memory file {path!r} was changed by another writer; read it and try again")
 
     async def _current(self, path: str) -> Record | None:
         return await self._memory.lookup(_FILE + path, kind=Kind.NOTE)

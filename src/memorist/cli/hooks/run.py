@@ -60,7 +60,7 @@ def answer(arguments: list[str], stdin: bytes) -> str:
     """
     name = arguments[0] if arguments else ""
     if name not in EVENTS:
-        raise ValueError(f"there is no event {name!r}; there are: {', '.join(EVENTS)}")
+        raise ValueError(f"there is no event {name!r}; available: {', '.join(EVENTS)}")
     if len(stdin) > _LARGEST_EVENT:
         raise ValueError(f"the standard input has more than {_LARGEST_EVENT:,} bytes")
     event, said = EVENTS[name], json.loads(stdin)

@@ -112,7 +112,7 @@ def _at(base: str, file: str, variable: str | None = None) -> Callable[[], Path]
         try:
             return Path.home() / base / file
         except RuntimeError as error:
-            raise InvalidInputError("this user has no home folder; set HOME, or give --project") from error
+            raise InvalidInputError("this user has no home folder; set HOME, or pass --project") from error
 
     return find
 

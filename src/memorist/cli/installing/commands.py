@@ -22,9 +22,9 @@ from memorist.system.places import expanded
 
 AgentName = Enum("AgentName", {name: name for name in AGENTS}, type=str)  # type: ignore[misc]
 Agent: TypeAlias = Annotated[AgentName, Argument(help=f"One of {', '.join(AGENTS)}.")]
-Project: TypeAlias = Annotated[bool, Option(help="In the files of the project in this folder, not in your own.")]
-DryRun: TypeAlias = Annotated[bool, Option(help="Show every line, and write nothing.")]
-Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Show every line, and write without asking.")]
+Project: TypeAlias = Annotated[bool, Option(help="Edit the files of the project in this folder instead of your own.")]
+DryRun: TypeAlias = Annotated[bool, Option(help="Show the changes; write nothing.")]
+Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Show the changes and write them without confirmation.")]
 
 
 @command()
@@ -32,12 +32,12 @@ def install(
     context: click.Context,
     agent: Agent,
     user: Annotated[
-        str | None, Option("--user", "-u", help="Whose memory. By default MEMORIST_USER, else your own name.")
+        str | None, Option("--user", "-u", help="The user. By default MEMORIST_USER, else your own name.")
     ] = None,
     project: Project = False,
     plugin: Annotated[
         Path | None,
-        Option(metavar="FOLDER", help="Write a plugin for Claude Code into this folder, and change nothing else."),
+        Option(metavar="FOLDER", help="Write a plugin for Claude Code into this folder; change nothing else."),
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -64,7 +64,7 @@ def uninstall(agent: Agent, project: Project = False, dry_run: DryRun = False, y
 
 @command()
 def hook(
-    event: Annotated[str, Argument(help="The event, as the agent names it: SessionStart, sessionStart, …")],
+    event: Annotated[str, Argument(help="The event's name in the agent, such as SessionStart.")],
     user: Annotated[str | None, Option(help="Whose memory.")] = None,
     tenant: Annotated[str | None, Option(help="The tenant.")] = None,
     db: Annotated[str | None, Option(metavar="PATH", help="The database.")] = None,
@@ -86,7 +86,10 @@ def _registered(options: Options, user: str | None, *, shared: bool) -> Register
     if db is not None and "://" not in db and not db.startswith("sqlite:"):
         db = expanded(db).absolute().as_posix()
     if shared and db is not None and shown_url(db) != db:
-        raise InvalidInputError("no password is put into files that are shared; set MEMORIST_DB where the agent runs")
+        raise InvalidInputError(
+            "the database URL has a password, which is not written into shared files; set "
+            "MEMORIST_DB where the agent runs"
+        )
     tenant = None if options.tenant == DEFAULT_TENANT else options.tenant
     return Registered("memorist" if shared or path is None else path, user, tenant, db)
 
@@ -109,7 +112,7 @@ def _change(known: CodingAgent, root: Path | None, registered: Registered | None
     """
     changes = _planned(known, root, registered, tidies=not dry_run)
     if not changes:
-        click.echo(f"{known.name} has it as it should be; nothing is to be written")
+        click.echo(f"{known.name} is set up already; nothing to write")
         return
     for change in changes:
         click.echo(f"{change.file}{_mark(change)}")
@@ -120,9 +123,9 @@ def _change(known: CodingAgent, root: Path | None, registered: Registered | None
         confirm("Write this?")
     for change in changes:
         backup = written(change, out_of=(root or Path.home()) if registered is None else None, project=root)
-        kept = f"; as it was: {backup}" if backup else ""
+        kept = f"; backup: {backup}" if backup else ""
         click.echo(f"{'Removed' if change.after is None else 'Wrote'} {change.file}{kept}")
-    click.echo(f"Look at it with {known.look}. Sessions that are open see it when they begin anew.")
+    click.echo(f"Check it with {known.look}. Restart open sessions to load it.")
 
 
 def _planned(known: CodingAgent, root: Path | None, registered: Registered | None, *, tidies: bool) -> list[FileEdit]:

@@ -41,7 +41,7 @@ def json_server(text: str, server: Mapping[str, Any] | None, *, name: str, new: 
     if found is not None and _is_our_server(found.value):
         text = without(text, path)
     elif found is not None and server is not None:
-        raise InvalidInputError(f"it has an entry {'.'.join(path)} of its own; remove or rename that first")
+        raise InvalidInputError(f"it has another entry {'.'.join(path)}; remove or rename that first")
     return text if server is None else with_first(_begun(text, new), path[:1], SERVER, dict(server))
 
 
@@ -135,9 +135,9 @@ def toml_server(text: str, server: Mapping[str, Any] | None) -> str:
             return text
         text = _COMMENTS.sub("", _TABLE.sub("", text))
         if _apart(text) != (rest, servers):
-            raise InvalidInputError("its table mcp_servers.memorist is not as it was written; remove that first")
+            raise InvalidInputError("its table mcp_servers.memorist was edited; remove it first")
     elif server is not None:
-        raise InvalidInputError("it has a table mcp_servers.memorist of its own; remove that first")
+        raise InvalidInputError("it has another table mcp_servers.memorist; remove it first")
     if server is None:
         return text
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
@@ -145,7 +145,7 @@ def toml_server(text: str, server: Mapping[str, Any] | None) -> str:
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in server.items()]
     text += gap + "\n".join([_BEGIN, f"[mcp_servers.{SERVER}]", *lines, _END, ""])
     if _apart(text) != (rest, {**servers, SERVER: dict(server)}):
-        raise InvalidInputError("a table at its end would change what it says before")
+        raise InvalidInputError("appending a table would change the meaning of the lines before it")
     return text
 
 

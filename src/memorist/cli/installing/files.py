@@ -79,7 +79,7 @@ def planned(
         if (first is None or edited(first, *take) == first) and edited(first, *put, *take) == bare:
             after = first
     except (ValueError, InvalidInputError, RecursionError) as error:
-        raise InvalidInputError(f"{file} is left as it is: {error}") from error
+        raise InvalidInputError(f"{file} was not changed: {error}") from error
     return FileEdit(file, before, after, keep=False)
 
 
@@ -101,10 +101,10 @@ def check_inside(file: Path, folder: Path | None) -> None:
         try:
             place = each.resolve()
         except (OSError, RuntimeError) as error:  # links in a circle
-            raise InvalidInputError(f"{each} is left as it is: {error}") from error
+            raise InvalidInputError(f"{each} was not changed: {error}") from error
         if not place.is_relative_to(folder.resolve()):
             raise InvalidInputError(
-                f"{each} leads out of {folder}, to {place}: nothing is read or written there. Remove the link first"
+                f"{each} is a link out of {folder}, to {place}; it was not followed. Remove the link first"
             )
 
 
@@ -118,12 +118,12 @@ def read_settings(file: Path) -> str | None:
         with opened(file) as stream:
             text = stream.read(_LARGEST + 1)
         if len(text) > _LARGEST:
-            raise InvalidInputError(f"{file} is left as it is: it is larger than {_LARGEST:,} bytes")
+            raise InvalidInputError(f"{file} was not changed: it is larger than {_LARGEST:,} bytes")
         return text.decode("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{file} cannot be read, and is left as it is: {error}") from error
+        raise InvalidInputError(f"{file} cannot be read, and was not changed: {error}") from error
 
 
 def written(change: FileEdit, *, out_of: Path | None = None, project: Path | None = None) -> Path | None:

@@ -47,7 +47,7 @@ def parse(text: str) -> Node:
     """
     node = _value(text, _after_space(text, 0))
     if _after_space(text, node.end) != len(text):
-        raise ValueError(f"there is more text after the value, at character {node.end}")
+        raise ValueError(f"unexpected text after the value, at character {node.end}")
     return node
 
 
@@ -65,7 +65,7 @@ def _value(text: str, position: int) -> Node:
         return Node(value, position, position, end)
     atom = _ATOM.match(text, position)
     if atom is None:
-        raise ValueError(f"a value is missing at character {position}")
+        raise ValueError(f"expected a value at character {position}")
     return Node(json.loads(atom[0]), position, position, atom.end())
 
 
@@ -75,7 +75,7 @@ def _parts(text: str, opens: int) -> Node:
     position, more = _after_space(text, opens + 1), True
     while text[position : position + 1] != _MARKS[mark]:
         if not more:
-            raise ValueError(f"a comma is missing at character {position}")
+            raise ValueError(f"expected a comma at character {position}")
         start, name = position, len(node.parts)
         if mark == "{":
             name, position = _name(text, position)
@@ -96,11 +96,11 @@ def _parts(text: str, opens: int) -> Node:
 
 def _name(text: str, position: int) -> tuple[Any, int]:
     if text[position : position + 1] != '"':
-        raise ValueError(f"a name is missing at character {position}")
+        raise ValueError(f"expected a name at character {position}")
     name, end = _decode.raw_decode(text, position)
     position = _after_space(text, end)
     if text[position : position + 1] != ":":
-        raise ValueError(f"a colon is missing at character {position}")
+        raise ValueError(f"expected a colon at character {position}")
     return name, _after_space(text, position + 1)
 
 

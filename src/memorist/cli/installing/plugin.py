@@ -40,7 +40,7 @@ def write_plugin(folder: Path, files: Mapping[str, str]) -> None:
         InvalidInputError: the folder holds something else, or a file of it leads out of it.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not _is_plugin(folder):
-        raise InvalidInputError(f"{folder} holds something else than this plugin; name another folder")
+        raise InvalidInputError(f"{folder} holds other files than this plugin; name another folder")
     for path in files:
         check_inside(folder / path, folder)
     for path, text in files.items():

@@ -44,7 +44,7 @@ def attempt(
     except InvalidInputError as error:
         yield Bad(where, str(error))
     except MALFORMED as error:
-        yield Bad(where, f"it is not of the form expected: {type(error).__name__}: {error}")
+        yield Bad(where, f"it does not have the expected form: {type(error).__name__}: {error}")
 
 
 def having(*keys: Set[str], texts: Collection[str] = ()) -> Callable[[Part], bool]:
@@ -227,7 +227,7 @@ def database(part: Part) -> AbstractContextManager[sqlite3.Connection]:
         FormatError: it is in a zip, or as `foreign` raises.
     """
     if (place := part.database) is None:
-        raise FormatError("a database in a zip cannot be read; unpack it first")
+        raise FormatError("a database in a zip cannot be read; unpack the zip first")
     return foreign(place)
 
 

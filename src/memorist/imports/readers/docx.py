@@ -60,7 +60,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Left]:
     seen = Counter[tuple[str, ...]]()
     for headings, text in sections:
         if not text.strip():
-            yield Left("headings without a text")
+            yield Left("headings without text")
             continue
         seen[tuple(headings)] += 1
         place = "" if seen[tuple(headings)] == 1 else str(seen[tuple(headings)])

@@ -37,7 +37,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad]:
 def _entry(where: str, given: Any) -> Iterator[Item]:
     layer = given.get("type", "training")  # as Mango's own training files have it
     if layer not in LAYERS:
-        raise InvalidInputError(f"its type is {layer!r}; there are: {', '.join(LAYERS)}")
+        raise InvalidInputError(f"unknown type {layer!r}; available: {', '.join(LAYERS)}")
     text = given["text" if layer == "text" else "question"]
     id = given.get("id") or digest(given)
     yield restored(entry(where, layer, str(id), text, given, None), given.get(KEPT))

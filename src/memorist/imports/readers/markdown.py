@@ -34,7 +34,7 @@ _LONGEST_FRONT = 10_000
 _DATES = ("date", "created", "created_at", "creation date", "published")
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 _MANY_BLANK = re.compile(r"\n(?:[ \t]*\n){2,}")
-_NO_TEXT = Left("headings without a text")
+_NO_TEXT = Left("headings without text")
 FRONT = f"{KEPT}: export"
 """The front matter of a document that the writer of this name wrote."""
 OURS = "<!-- ", " -->"

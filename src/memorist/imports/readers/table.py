@@ -117,7 +117,7 @@ def _columns(part: Part, header: list[str], options: Options, also: Mapping[str,
         if column is not None and column not in found.values():
             found[name] = column
     if "text" not in found:
-        raise ColumnsError(part.name, "which column is the text is not known", header)
+        raise ColumnsError(part.name, "could not identify the text column", header)
     return found
 
 
@@ -148,7 +148,7 @@ def _opened(part: Part, stream: TextIO) -> tuple[list[str], Iterator[tuple[int, 
         try:
             for row in reader:
                 if ended:  # a row that needs a line after the last one has an unclosed quote
-                    raise FormatError(f"not a table from line {above + begun} on: a quote opened there never ends")
+                    raise FormatError(f"not a table from line {above + begun} on: a quote opened there is never closed")
                 if any(map(str.strip, row)):
                     yield above + reader.line_num, row
                 begun = reader.line_num + 1

@@ -138,7 +138,7 @@ def _login(server: Server, sessions: Sessions) -> Callable[[Request], Awaitable[
         secret = token.strip() if isinstance(token, str) else ""
         target = _own(form.get("next"))
         if is_foreign(request):
-            return _login_page(target, "this form is not of this page", 403)
+            return _login_page(target, "this form has expired; reload the page and send it again", 403)
         try:
             (await authorized(request, server, secret)).check(Right.READ)
         except MemoristError as error:

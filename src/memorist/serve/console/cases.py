@@ -27,7 +27,7 @@ async def run(visit: Visit) -> Response:
         raise FormatError("choose a file of cases")
     if len(asked) > MOST_CASES:
         raise InvalidInputError(
-            f"these are {len(asked):,} cases, the most here is {MOST_CASES}; use memorist eval FILE"
+            f"the file has {len(asked):,} cases; the limit here is {MOST_CASES}; use memorist eval FILE"
         )
     before = visit.session.evaluated
     report = visit.session.evaluated = await evaluate(visit.memory, asked)
@@ -47,7 +47,7 @@ async def keep(visit: Visit) -> Response:
     """Make a case of a trace: this record was the right one."""
     trace, right = await traced(visit), visit.needed("right", "name the right record")
     await KeptCases(visit.server.memory, trace.scope).add(trace, right)
-    return visit.redirect("/trace", "Kept as a case; the page Cases runs it.", id=trace.id)
+    return visit.redirect("/trace", "Saved as a case; run it on the page Cases.", id=trace.id)
 
 
 async def remove(visit: Visit) -> Response:

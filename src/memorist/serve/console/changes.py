@@ -57,7 +57,7 @@ async def _revised(visit: Visit, old: Record, fields: Mapping[str, Any], author:
     if not changed:
         return visit.redirect("/record", "Nothing was changed.", id=old.id)
     await visit.memory.revise(old.id, source="console", author=author, **changed)
-    return visit.redirect("/record", "Saved; what it was is in its history.", id=old.id)
+    return visit.redirect("/record", "Saved; the earlier version is in its history.", id=old.id)
 
 
 async def supersede(visit: Visit) -> Response:
@@ -71,7 +71,9 @@ async def supersede(visit: Visit) -> Response:
         happened_at=since,
         source="console",
     )
-    return visit.redirect("/record", "Stored; this holds now, and the other is kept as what held before.", id=record.id)
+    return visit.redirect(
+        "/record", "Stored as the current value; the earlier record is kept as superseded.", id=record.id
+    )
 
 
 async def rate(visit: Visit) -> Response:
@@ -79,7 +81,7 @@ async def rate(visit: Visit) -> Response:
     id, rating = visit.needed("id"), visit.needed("rating")
     value: Any = None if rating == "none" else number_of(rating)
     await visit.memory.rate(id, value, source="console")
-    return visit.redirect("/record", "Rated." if value is not None else "Rating taken back.", id=id)
+    return visit.redirect("/record", "Rated." if value is not None else "Rating removed.", id=id)
 
 
 async def forget(visit: Visit) -> Response:
@@ -87,7 +89,7 @@ async def forget(visit: Visit) -> Response:
     sent, memory = visit.values.get("ids") or visit.value("id") or [], visit.memory
     ids = list(dict.fromkeys([sent] if isinstance(sent, str) else sent))
     if not ids:
-        raise InvalidInputError("tick a record first")
+        raise InvalidInputError("select a record first")
     records = await memory.find(ids)
     if missing := set(ids) - {record.id for record in records}:
         raise NotFoundError(f"there is no record {shown(min(missing))} in this scope")
@@ -100,20 +102,20 @@ async def undo(visit: Visit) -> Response:
     """Restore the records that were forgotten last."""
     records = visit.session.forgotten
     if not records:
-        raise NotFoundError("there is nothing to restore any more; a forgotten record can be restored for two minutes")
+        raise NotFoundError("nothing to restore; a forgotten record can be restored for two minutes")
     scope = visit.grant.scope(tenant=records[0].scope.tenant, user=records[0].scope.user)
     memory = visit.server.memory.scoped(tenant=scope.tenant, user=scope.user)
     for record in records:
         if not await memory.history(record.id):
             visit.session.took_back()
-            raise NotFoundError("everything of its user was deleted since; it cannot be restored")
+            raise NotFoundError("its user was purged since, so it cannot be restored")
     report = await memory.restore(records)
     if report.bad:
         raise InvalidInputError(report.bad[0].reason)
     visit.session.took_back()
     if len(records) > 1:
-        return visit.redirect("/browse", f"{len(records)} records are taken back; their history begins anew.")
-    return visit.redirect("/record", "Taken back; its history begins anew.", id=records[0].id)
+        return visit.redirect("/browse", f"{len(records)} records were restored; their history starts over.")
+    return visit.redirect("/record", "Restored; its history starts over.", id=records[0].id)
 
 
 async def set_topic(visit: Visit) -> Response:

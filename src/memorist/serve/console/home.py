@@ -140,7 +140,7 @@ async def compare(visit: Visit) -> Response:
         ScopeError: the token does not allow reading every user.
     """
     if not visit.may_see_all:
-        raise ScopeError("this token may not compare users; it takes an admin token that is bound to no user")
+        raise ScopeError("this token may not compare users; use an admin token that is not bound to a user")
     question, names = visit.value("q") or "", (visit.value("one"), visit.value("other"))
     sides = [(name, None if name is None else await _side(visit, name, question)) for name in names]
     return visit.page("compare.html", title="Two users", sides=sides, asked=question)

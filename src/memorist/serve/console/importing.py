@@ -46,7 +46,7 @@ async def upload(visit: Visit) -> Response:
         raise FormatError("choose a file")
     if (old := visit.session.job) is not None:
         if old.busy:
-            raise ConflictError("an import is under way; wait for it, or interrupt it")
+            raise ConflictError("an import is running; wait for it, or interrupt it")
         old.discard()
     job = visit.session.job = Job(visit.memory, visit.request.app.state.load_bytes)
     try:
@@ -64,14 +64,14 @@ async def go(visit: Visit) -> Response:
     """Survey again with other options, store what was found, interrupt the import, or remove the files."""
     job, do = visit.session.job, visit.value("do")
     if job is None or job.state == "gone":
-        raise NotFoundError("the files are no longer here; give them again")
+        raise NotFoundError("the files were removed; upload them again")
     if do == "stop":
         await job.stop()
     elif do == "discard":
         job.discard()
         visit.session.job = None
     elif job.busy or job.state == "done":
-        raise ConflictError("the import is under way or done")
+        raise ConflictError("the import is running or done")
     elif do == "look":
         job.look(visit.value("as"), _options(visit))
     elif do == "load":
@@ -92,7 +92,7 @@ def _options(visit: Visit) -> Options:
 
 async def imported(visit: Visit) -> Response:
     """List the imports whose records are there, the newest first; without a user those of all, if that is allowed."""
-    return visit.page("imports.html", title="What was imported", found=await imports(_reach(visit)))
+    return visit.page("imports.html", title="Imports", found=await imports(_reach(visit)))
 
 
 async def take_back(visit: Visit) -> Response:
@@ -109,5 +109,5 @@ def _reach(visit: Visit) -> Memory:
         ScopeError: no user is chosen, and the token may not read every user.
     """
     if visit.memory.scope.user is None and not visit.may_see_all:
-        raise ScopeError("choose a user; this token may not read what was imported for all of them")
+        raise ScopeError("choose a user; this token may not list the imports of all users")
     return visit.memory

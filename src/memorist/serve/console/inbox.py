@@ -28,7 +28,7 @@ async def decide(visit: Visit) -> Response:
     memory, id, do = visit.memory, visit.value("id"), visit.value("do")
     if do in ("drop", "undo"):
         await memory.admin.drop(id or "", undo=do == "undo")
-        notice, dropped = ("It waits again.", None) if do == "undo" else (None, id)
+        notice, dropped = ("The proposal is pending again.", None) if do == "undo" else (None, id)
         return visit.redirect("/inbox", notice, dropped=dropped)
     if do != "keep":
         raise InvalidInputError("do is keep, drop or undo")

@@ -84,7 +84,7 @@ class Job:
             if _is_hidden(plain):
                 continue
             if plain in self._files:
-                raise InvalidInputError(f"there are two files named {plain}; put them into a zip")
+                raise InvalidInputError(f"two files are named {plain}; put them into a zip")
             try:
                 held = self._files[plain] = Held()
                 await asyncio.to_thread(shutil.copyfileobj, stream, held.file, 1 << 20)
@@ -135,12 +135,12 @@ class Job:
             except ColumnsError as error:
                 self.state, self.problem, self.columns = "waiting", str(error).partition("; ")[0], error.columns
             except OwnerError as error:
-                self.state, self.problem, self.owners = "waiting", str(error).partition("; say")[0], error.owners
+                self.state, self.problem, self.owners = "waiting", str(error).partition("; choose one")[0], error.owners
             except MemoristError as error:
-                self.state, self.problem = "waiting", str(error).partition("; give --as")[0]
+                self.state, self.problem = "waiting", str(error).partition("; if you know the format")[0]
             except Exception:
                 log.exception("an import failed")
-                self.state, self.problem = "waiting", "the server failed; its log says more"
+                self.state, self.problem = "waiting", "the server failed; see its log"
             if self.state == "done":
                 self._end()
 
@@ -175,11 +175,11 @@ class Job:
 
     def _source(self) -> Source:
         if self.state == "gone":
-            raise FormatError("the files are no longer here; give them again")
+            raise FormatError("the files were removed; upload them again")
         source = Source("", name=self.name, held=self._files)
         if (size := sum(part.size for part in source.parts)) > self._most_bytes:
             source.close()
-            raise FormatError(f"{self.name} holds {size:,} bytes; the most here is {self._most_bytes:,}")
+            raise FormatError(f"{self.name} has {size:,} bytes; the limit is {self._most_bytes:,}")
         return source
 
     def _expire(self) -> None:
@@ -212,7 +212,7 @@ def _plain(name: str) -> str:
     folders = [part.strip() for part in name.replace("\\", "/").split("/")]
     plain = "/".join(part for part in folders if part.strip(" ."))
     if not plain or not folders[-1].strip(" .") or not plain.isprintable():
-        raise InvalidInputError("a file has no name, or one that cannot be written")
+        raise InvalidInputError("a file has no name, or an invalid one")
     return plain.encode("utf-8", "replace")[-_LONGEST_NAME:].decode("utf-8", "ignore")
 
 

@@ -48,7 +48,7 @@ async def _found(visit: Visit, text: str | None = None, **how: Any) -> tuple[lis
         return page.records, page.next
     how.pop("order")
     if how.keys() & {"everyone", "superseded"}:
-        raise InvalidInputError("words are searched for among the current records of one user")
+        raise InvalidInputError("a text search covers the current records of one user; choose a user")
     hits = await visit.memory.recall(text, mode="lexical", limit=_WITH_WORDS, **how)
     return [hit.record for hit in hits], None
 
@@ -90,7 +90,7 @@ async def export(visit: Visit) -> Response:
     """Export the records of the scope in the format chosen; the next page says what the format has no place for."""
     answer = await export_answer(visit.memory, visit.value("to") or "memorist")
     if losses := answer.headers.get(LEFT_OUT):
-        visit.session.notice = f"What found no place in the file: {losses}"
+        visit.session.notice = f"Not included in the file: {losses}"
     return answer
 
 

@@ -28,7 +28,7 @@ async def purge(visit: Visit) -> Response:
     """
     user = visit.memory.scope.user
     if checked_name("user", visit.value("typed")) != (user or _SHARED):  # in NFC, as names are kept
-        raise InvalidInputError("another name was typed than the one on the page; nothing was deleted")
+        raise InvalidInputError("the name does not match; nothing was deleted")
     receipt = await visit.memory.purge(shared=user is None)
     forget(visit.memory.scope.wall)
     if any(kept.scope.wall == visit.memory.scope.wall for kept in visit.session.forgotten):

@@ -27,7 +27,7 @@ from memorist.serve.rest.problems import problem_of
 
 _MOST_PARTS = 5
 _MOST_FILES = 100
-_REFUSED = "this form is not of this page, or too old; go back, reload, and send it again"
+_REFUSED = "this form has expired; go back, reload the page, and send it again"
 PAGES = (
     ("/", "Home"),
     ("/ask", "Ask"),
@@ -326,7 +326,7 @@ async def _values(request: Request, known: Collection[str]) -> dict[str, Any]:
             return read_query(query + b"&" + await request.body(), known, repeated=("ids",))
         form = await request.form(max_files=_MOST_FILES, max_fields=_MOST_PARTS)
     except ClientDisconnect as error:
-        raise FormatError("the form broke off") from error
+        raise FormatError("the connection closed before the form was complete") from error
     except OSError as error:
         raise StoreFullError(f"the server cannot keep the files: {error.strerror or error}") from error
     fields = {name: each for name, each in form.items() if name in known and name not in ("tenant", "user")}

@@ -27,7 +27,7 @@ class Access:
     def check(self, what: str, needed: Right) -> None:
         """Raise ScopeError if `what` needs a right that the caller lacks."""
         if not self.right.includes(needed):
-            raise ScopeError(f"{what} needs the right {str(needed)!r}; there is only {str(self.right)!r} here")
+            raise ScopeError(f"{what} needs the right {str(needed)!r}; this session has only {str(self.right)!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

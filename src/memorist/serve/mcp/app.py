@@ -62,7 +62,7 @@ def create_app(
         InvalidInputError: the gate's memory is bound, or there is no host.
     """
     if gate.memory.scope != MemoryScope(DEFAULT_TENANT):
-        raise InvalidInputError("a server needs a memory that is bound to no tenant, user or label")
+        raise InvalidInputError("a server needs a memory that is not bound to a tenant, user or label")
     manager = StreamableHTTPSessionManager(
         create_server(_access_of, tools=tools, ended=ended),
         stateless=True,

@@ -11,7 +11,7 @@ from memorist.serve.telling import told
 
 log = logging.getLogger("memorist.serve")
 
-FAILED = "the server failed; its log says more"
+FAILED = "the server failed; see its log"
 
 
 def protocol_error(error: Exception) -> MCPError:

@@ -55,7 +55,7 @@ async def serve_http(
         gate: admits requests; `open` applies only on a loopback address.
         tools: which tools are offered; see `create_server`.
         host: the address to listen on.
-        port: the port; 0 takes a free one.
+        port: the port; 0 picks a free one.
         hosts: more names that clients call this server by.
         ready: called with the URL once it listens.
 
@@ -78,7 +78,7 @@ def _names(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
         return LOOPBACK_HOSTS
     if host in _EVERY_ADDRESS:
         if not more:
-            raise InvalidInputError("say with --allow-host by which name clients call this server")
+            raise InvalidInputError("name the host by which clients reach this server: --allow-host NAME")
         return LOOPBACK_HOSTS
     return (bracketed(host),)
 

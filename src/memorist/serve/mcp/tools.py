@@ -202,7 +202,7 @@ class MemoryTools:
         }
         given = {name: value for name, value in fields.items() if value is not None}
         if both := given.keys() & set(clear or ()):
-            raise InvalidInputError(f"{min(both)} is given and to be cleared; say one of the two")
+            raise InvalidInputError(f"{min(both)} is both set and cleared; pass only one of the two")
         request = requests.Revise.of({"id": id, **given, **dict.fromkeys(clear or ())})
         return record_of(await self._memory.ask(request), self._memory.zone)
 

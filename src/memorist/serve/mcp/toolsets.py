@@ -40,8 +40,8 @@ async def call_tool(access: Access, params: CallToolRequestParams, tools: ToolSe
     """
     name, arguments = params.name, params.arguments or {}
     if name not in _NAMES[tools]:
-        more = "; it is offered with --tools all" if name in TOOLS else ""
-        raise MCPError(INVALID_PARAMS, f"there is no tool {shown(name)}{more}; there are: {', '.join(_NAMES[tools])}")
+        more = "; it is available with --tools all" if name in TOOLS else ""
+        raise MCPError(INVALID_PARAMS, f"there is no tool {shown(name)}{more}; available: {', '.join(_NAMES[tools])}")
     box = _box(access, tools, [name])
     try:
         access.check(name, TOOLS[name].right)

@@ -42,7 +42,7 @@ def create_api(
 ) -> FastAPI:
     """Return the routes alone, without the limits around them."""
     if memory.scope != Scope(DEFAULT_TENANT):
-        raise InvalidInputError("a server needs a memory that is bound to no tenant, user or label")
+        raise InvalidInputError("a server needs a memory that is not bound to a tenant, user or label")
     app = FastAPI(
         title="Memorist",
         version=__version__,

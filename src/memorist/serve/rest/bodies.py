@@ -45,7 +45,7 @@ async def sent(request: Request) -> dict[str, Any]:
     try:
         body = await request.body()
     except ClientDisconnect as error:
-        raise NotJsonError("the body broke off") from error
+        raise NotJsonError("the connection closed before the body was complete") from error
     if not body:
         raise InvalidInputError("the body is missing; it must be a JSON object")
     value = await aside(lambda: _parsed(body), body)

@@ -29,8 +29,8 @@ from memorist.system.aside import aside
 _KEEP = 24 * 3600.0
 _RUNNING = timedelta(minutes=2)
 """After this time an unfinished call is considered cut off by a crash, and may be repeated."""
-_WORKED_ON = "the same request is being worked on; try again in a second"
-_REUSED = "the Idempotency-Key came before with another request; take a new one for each"
+_WORKED_ON = "the same request is still in progress; try again in a second"
+_REUSED = "the Idempotency-Key was used with another request; use a new key for each request"
 _COMPARED = ("content", "kind", "cue", "key", "metadata", "payload", "happened_at")
 
 Outcome: TypeAlias = dict[str, Any]
@@ -133,7 +133,7 @@ async def original(memory: Memory, id: str, version: int) -> Record:
     for change in await memory.history(id):
         if change.record is not None and change.record.version == version:
             return change.record
-    raise ConflictError("the call was done, and its record has been forgotten since")
+    raise ConflictError("the call took effect, and its record was forgotten afterwards")
 
 
 async def remember_once(ledger: Ledger, memory: Memory, key: str, request: Remember, asked: str) -> list[Record]:
@@ -182,7 +182,7 @@ async def _remembered(memory: Memory, named: Sequence[Draft], since: datetime | 
                 return None
             raise KeyReusedError(_REUSED)
         if change.record is None:
-            raise ConflictError("what this Idempotency-Key stored has been forgotten since")
+            raise ConflictError("the record that this Idempotency-Key stored was forgotten afterwards")
         if await _differs(memory, draft, change.record):
             if since is not None:
                 return None  # another has taken the id meanwhile: the verb raises

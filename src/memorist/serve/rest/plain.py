@@ -69,4 +69,4 @@ def _endpoint(kind: type[requests.Request[Any]], operation: Operation) -> Callab
 def check_operator(access: Access) -> None:
     """Raise ScopeError unless the token is an operator's."""
     if access.grant.tenant is not None:
-        raise ScopeError("this is about every tenant; it needs an operator's token")
+        raise ScopeError("this concerns every tenant and needs an operator's token")

@@ -116,7 +116,7 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> JSONResponse:
         # Starlette logs the traceback; the message may quote a memory's text, so the caller does not get it.
-        return _answer(500, "the server failed; its log says more", "MemoristError")
+        return _answer(500, "the server failed; see its log", "MemoristError")
 
 
 def _answer(status: int, detail: str, name: str, headers: dict[str, str] | None = None) -> JSONResponse:

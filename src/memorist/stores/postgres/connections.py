@@ -258,8 +258,8 @@ class Connections:
                 return await self._attempts(attempt)
         except Exception as error:
             raise StoreUnavailableError(
-                f"the connection to {self.options.shown} was lost while a write was being committed: it is stored "
-                "whole, or not at all; look, or repeat it with ids of your own and if_exists='ignore'"
+                f"the connection to {self.options.shown} was lost while a write was being committed: it was stored "
+                "completely or not at all; read it back, or repeat it with your own ids and if_exists='ignore'"
             ) from error
 
     async def outside(self, *statements: str) -> None:

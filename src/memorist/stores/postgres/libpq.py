@@ -35,12 +35,12 @@ _MEANINGS: Sequence[tuple[tuple[str, ...], type[MemoristError], str]] = (
     (("40P01",), StoreBusyError, "{database}: another process waited for the same locks; try again"),
     (("54000",), InvalidInputError,
      "tenant, user, session, id and key are too long together: PostgreSQL indexes some 2,700 bytes of them"),
-    (("53",), StoreFullError, "no room is left where {database} writes ({said}); free some, then repeat"),
+    (("53",), StoreFullError, "the disk is full where {database} writes ({said}); free some space, then repeat"),
     (("XX001", "XX002"), StoreCorruptError, "{database} is damaged ({said}); restore a backup"),
     (("42P01", "3F000", "42703", "42883"), SchemaError,
-     "tables of {database} are missing or another's ({said}); choose another schema"),
-    (("42501",), StoreUnavailableError, "the role lacks a right in {database}: {said}; grant it"),
-    (("25006",), StoreUnavailableError, "{database} only reads ({said}); name the primary server"),
+     "tables of {database} are missing or belong to another program ({said}); choose another schema"),
+    (("42501",), StoreUnavailableError, "the role lacks a privilege in {database}: {said}; grant it"),
+    (("25006",), StoreUnavailableError, "{database} is read-only ({said}); use the primary server"),
 )  # fmt: skip
 """For the codes that begin so: the error, and what it says."""
 _LOST = ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "08000", "08003", "08006", "08P01")
@@ -60,7 +60,7 @@ _REASONS = (
     (r'role ".*" does not exist', "create the role first: createuser NAME"),
     (r"translate host name|Name or service not known|resolve host|nodename nor servname", "check the host's name"),
     (r"refused|No such file|Is the server running", "check the host and the port, and that the server is running"),
-    (r"timeout expired|timed out|unreachable", "check the host and the port, and what stands between"),
+    (r"timeout expired|timed out|unreachable", "check the host, the port, and any firewall between"),
     (
         r"starting up|shutting down|recovery mode|error response during SSL",
         "the server is starting or stopping; try again in a moment",
@@ -152,7 +152,7 @@ def translated(database: str) -> Iterator[None]:
     except psycopg.Error as error:
         raise_ours(error, database)
     except UnicodeEncodeError as error:
-        raise InvalidInputError("a text holds a lone surrogate, which no store can keep") from error
+        raise InvalidInputError("a string contains a lone surrogate, which cannot be stored") from error
 
 
 def raise_ours(error: "psycopg.Error", database: str) -> NoReturn:
@@ -170,4 +170,4 @@ def raise_ours(error: "psycopg.Error", database: str) -> NoReturn:
             raise kind(text.format(database=database, said=said)) from error
     if not code or is_lost(error):
         raise StoreUnavailableError(f"the connection to {database} was lost ({said}); try again") from error
-    raise StoreError(f"PostgreSQL could not do it in {database}: {said}") from error
+    raise StoreError(f"PostgreSQL failed in {database}: {said}") from error

@@ -25,7 +25,9 @@ async def prepare(connection: Connection, options: PostgresOptions) -> None:
         )
     [(reads_only,)] = await fetched(connection, "SHOW transaction_read_only")
     if reads_only == "on":
-        raise StoreUnavailableError(f"{options.shown} only reads: it is a replica, or set so; name the primary server")
+        raise StoreUnavailableError(
+            f"{options.shown} is read-only: it is a replica, or configured so; use the primary server"
+        )
     if await _version(connection, options) != len(MIGRATIONS):
         async with connection.transaction():
             for what in ("version", "migrate"):  # in the order of a write, which holds the first from its beginning
@@ -63,7 +65,7 @@ async def _ensure_rights(connection: Connection, options: PostgresOptions) -> No
     )
     if lacking := [name for (name,) in found]:
         raise StoreUnavailableError(
-            f"the role lacks rights in {options.shown}: {', '.join(lacking[:3])}"
+            f"the role lacks privileges in {options.shown}: {', '.join(lacking[:3])}"
             f"{' …' if len(lacking) > 3 else ''}; grant them as docs/postgres.md says"
         )
 

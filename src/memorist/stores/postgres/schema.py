@@ -95,8 +95,8 @@ async def check_version(asked: Cursor, database: str) -> None:
     if found is None or found[0] != str(len(MIGRATIONS)):
         raise SchemaError(
             f"the tables in {database} were brought to schema {found and found[0]} by another Memorist while they were "
-            f"open here, and this one knows {len(MIGRATIONS)}: nothing is stored. End this process, then start it "
-            f"again with the newer Memorist; {upgrade_advice()}"
+            f"open here, and this version supports {len(MIGRATIONS)}: writes are refused. Stop this process, "
+            f"then start it with the newer Memorist; {upgrade_advice()}"
         )
 
 

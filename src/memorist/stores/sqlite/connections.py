@@ -421,22 +421,22 @@ def translated(path: Path | None) -> Iterator[None]:
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusyError(f"{path} was locked by another process for too long; try again") from error
     except apsw.FullError as error:
-        raise StoreFullError(f"no space left for {path}; free some, then repeat the call") from error
+        raise StoreFullError(f"no space left for {path}; free some space, then repeat the call") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise StoreCorruptError(
-            f"{path} is damaged or no SQLite database ({error}); restore a backup or choose another path"
+            f"{path} is damaged or not a SQLite database ({error}); restore a backup or choose another path"
         ) from error
     except apsw.ReadOnlyError as error:
         raise StoreUnavailableError(
-            f"{path} can only be read here, so nothing is stored; its rights, or those of its folder, allow no writing"
+            f"{path} is read-only here, so nothing was stored; check the permissions of the file and its folder"
         ) from error
     except (apsw.CantOpenError, apsw.PermissionsError) as error:
         raise StoreUnavailableError(
-            f"{path} cannot be opened for writing ({error}); check that its folder exists and may be written"
+            f"{path} cannot be opened for writing ({error}); check that its folder exists and is writable"
         ) from error
     except apsw.IOError as error:
-        raise StoreError(f"the disk did not do as {path} needs ({error}); check it, then repeat the call") from error
+        raise StoreError(f"an I/O error occurred on {path} ({error}); check the disk, then repeat the call") from error
     except apsw.Error as error:
-        raise StoreError(f"SQLite could not do it on {path}: {error}") from error
+        raise StoreError(f"SQLite failed on {path}: {error}") from error
     except UnicodeEncodeError as error:
-        raise InvalidInputError("a text holds a lone surrogate, which no store can keep") from error
+        raise InvalidInputError("a string contains a lone surrogate, which cannot be stored") from error

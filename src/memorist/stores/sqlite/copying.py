@@ -43,7 +43,9 @@ def copy_to(connection: apsw.Connection, target: Path, key: Key | None = None) -
                 pages.step()
             copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             if copy.pragma("quick_check") != "ok":
-                raise StoreCorruptError(f"the copy for {target} came out damaged; nothing was kept")
+                raise StoreCorruptError(
+                    f"the copy for {target} failed its check and was deleted; check the disk and try again"
+                )
             named = _published(part, target, linked)
         if not named:  # it is renamed once it is closed, since Windows renames no open file
             _published(part, target, replace)

@@ -56,8 +56,8 @@ def connect(path: Path | None, key: Key | None, *, flags: int = _OPEN, immutable
     """
     if key is not None and not hasattr(apsw, "mc_version"):
         raise MissingExtraError(
-            "an encrypted file needs apsw-sqlite3mc in the place of apsw; "
-            "run: pip install --force-reinstall --no-deps apsw-sqlite3mc"
+            "an encrypted file needs apsw-sqlite3mc instead "
+            "of apsw; run: pip install --force-reinstall --no-deps apsw-sqlite3mc"
         )
     if path is not None and flags & apsw.SQLITE_OPEN_CREATE:
         _make(path)
@@ -79,8 +79,8 @@ def key_mismatch(path: Path | None, key: Key | None) -> StoreKeyError | StoreCor
     """Return the error for a file that SQLite could not read with this key, or without one."""
     if key is None:
         return StoreCorruptError(
-            f"{path} is damaged, no SQLite database, or encrypted; restore a backup, choose another path, or say "
-            "where its key is kept: MEMORIST_KEY_FROM"
+            f"{path} is damaged, not a SQLite database, or encrypted; restore a backup, choose another path, "
+            "or name the source of its key in MEMORIST_KEY_FROM"
         )
     if path is not None and _is_plain(path):
         return StoreKeyError(
@@ -119,7 +119,7 @@ def rotate(path: Path, old: Key | None, new: Key | None, *, busy_timeout: float 
             # A log cannot hold pages of two keys, and nobody may read while the pages change.
             connection.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE").fetchall()
         except apsw.BusyError as error:
-            raise StoreBusyError(f"{path} is open in another process; end that, then repeat the call") from error
+            raise StoreBusyError(f"{path} is open in another process; stop it, then repeat the call") from error
         connection.pragma("rekey", raw)
     return True
 

@@ -55,7 +55,9 @@ def operation() -> Iterator[None]:
     gate = _gate
     with gate.turn:
         if gate.useless:
-            raise ClosedError("this process was forked while a memory was at work; start it anew, or by `spawn`")
+            raise ClosedError(
+                "this process was forked while a memory was in use; start processes with the `spawn` method"
+            )
         while gate.forking:
             gate.turn.wait()
         gate.inside += 1

@@ -83,8 +83,8 @@ class Presence:
 
     def _fault(self, name: str, what: str) -> StoreUnavailableError:
         return StoreUnavailableError(
-            f"{name} {what} while it was open, so nothing more is stored. What this memory held can still be read: "
-            "save it with `export`, close it, put the file right, and open it again"
+            f"{name} {what} while it was open, so writes are refused. This memory can still be read: "
+            "save it with `export`, close it, restore the file, and open it again"
         )
 
 
@@ -107,8 +107,9 @@ class Frozen:
         self._state = self._found()
         if self._has_log():
             raise StoreUnavailableError(
-                f"{path} cannot be read: its log {path}-wal holds what is not in the file yet, and nothing may be "
-                f"written in {path.parent}; open it once where that is allowed, or copy both files to such a folder"
+                f"{path} cannot be read: its log {path}-wal has changes that are not in the file yet, and "
+                f"{path.parent} is not writable; open it once where it is writable, or copy both files to a "
+                "writable folder"
             )
 
     def check(self) -> None:

@@ -265,7 +265,7 @@ class Purger:
         while not self._connections.write_now(empty, alone=True):
             if time.monotonic() > until:
                 raise StoreBusyError(
-                    "the records are gone, but another process keeps old pages of the log in use; purge again"
+                    "the records are deleted, but another process still uses old pages of the log; purge again"
                 )
             time.sleep(_PATIENCE)
 
@@ -275,4 +275,6 @@ class Purger:
         except ClosedError:
             return
         except MemoristError as error:
-            log.warning("a purge that was interrupted is not finished yet, the next opening goes on: %s", error)
+            log.warning(
+                "an interrupted purge is not finished yet; it resumes when the database is next opened: %s", error
+            )

@@ -355,8 +355,9 @@ def check_version(connection: apsw.Connection, path: Path | None) -> None:
     """
     if (found := int(connection.pragma("user_version"))) != len(MIGRATIONS):
         raise SchemaError(
-            f"{path} was brought to schema {found} by another Memorist while it was open here, and this one knows "
-            f"{len(MIGRATIONS)}: nothing is stored. End this process, then start it again with the newer Memorist; "
+            f"{path} was brought to schema {found} by another Memorist while it was open here, and this version "
+            f"supports {len(MIGRATIONS)}: writes are refused. Stop this process, then start it with the newer "
+            "Memorist; "
             f"{upgrade_advice()}"
         )
 
@@ -401,14 +402,15 @@ def migrate(
         connection.execute(f"PRAGMA user_version = {len(steps)}")
         connection.execute("COMMIT")
         if kept is not None:
-            log.warning("%s was upgraded for this version; what it was before is kept in %s", path, kept)
+            log.warning("%s was upgraded for this version; the earlier file is kept in %s", path, kept)
     except BaseException as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError):
             raise StoreUnavailableError(
-                f"{path} was written by an earlier version and is upgraded as it is opened, but it or its folder "
-                "cannot be written; open it once where both can, or copy it into such a folder and open the copy"
+                f"{path} was written by an earlier version and must be upgraded when it is opened, but it or "
+                "its folder is not writable; make both writable, or copy the file into a writable folder and "
+                "open the copy"
             ) from error
         raise
 
@@ -432,4 +434,4 @@ def _older(path: Path | None, latest: int) -> str:
         return ""
     copies = [path.with_name(f"{path.name}.v{version}.bak") for version in range(latest, 0, -1)]
     copy = next((each for each in copies if each.exists()), None)
-    return "" if copy is None else f". What it was before an upgrade, without what was stored since, is in {copy}"
+    return "" if copy is None else f". The file as it was before an upgrade, without later writes, is {copy}"

@@ -359,7 +359,9 @@ class SQLiteStore(Store):
         checked_database(target)
         if self.path is None:
             if self._key is not None:
-                raise StoreError("a memory in this process alone has no key to copy with; open a file, and copy that")
+                raise StoreError(
+                    "an in-memory database has no key, so its copy cannot be encrypted; open a file instead"
+                )
             await self._write(lambda connection: copy_to(connection, target), alone=True)
         else:
             await self._read(lambda connection: copy_to(connection, target, self._key))

@@ -128,7 +128,7 @@ class WritingContract(Contract):
         before = await store.get(ALICE, ["one"])
         for id, version in (("one", 1), ("one", 3), ("gone", None)):
             [removal] = forgotten(id)
-            with pytest.raises(ConflictError, match="changed or forgotten meanwhile"):
+            with pytest.raises(ConflictError, match="changed or forgotten by another writer"):
                 await store.write(ALICE, [replace(removal, version=version, must=True), put(make_record("gone"))])
             assert await store.get(ALICE, ["one", "gone"]) == before
         [removal] = forgotten("one")
