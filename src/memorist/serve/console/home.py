@@ -105,7 +105,7 @@ async def users(visit: Visit) -> Response:
         if len(rows) > end:
             values["more"] = visit.link("/users", back=back, name=name, sort=sort, start=end)
     tenants = await _tenants(visit) if visit.grant.tenant is None else None
-    return visit.page("users.html", title="Whose memory", tenants=tenants, **values)
+    return visit.page("users.html", title="Users", tenants=tenants, **values)
 
 
 async def _tenants(visit: Visit) -> list[str]:
@@ -126,10 +126,10 @@ def _people(visit: Visit, found: Mapping[str | None, int], path: str) -> list[Ro
     links = {user: visit.with_user(path, user) for user in named}
     shared = found.get(None, 0)
     usual = _UNUSUAL * median(named.values()) if len(named) >= _ENOUGH else math.inf
-    rows = [replace(row, note="far more than most" if row.count > usual else None) for row in rows_of(named, links)]
+    rows = [replace(row, note="unusually many" if row.count > usual else None) for row in rows_of(named, links)]
     if shared and named:
         highest = max(*named.values(), shared)
-        rows.append(Row("Shared by all", shared, visit.with_user(path, None), round(100 * shared / highest, 1)))
+        rows.append(Row("Shared records", shared, visit.with_user(path, None), round(100 * shared / highest, 1)))
     return rows
 
 

@@ -4,19 +4,23 @@ from starlette.responses import Response
 
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.serve.auth import Right
+from memorist.serve.console.home import rows_of
 from memorist.serve.console.visits import Visit
 
 
 async def inbox(visit: Visit) -> Response:
-    """Show what waits, oldest first, and what was decided last."""
+    """Show the pending proposals, oldest first, and what was decided last; without a user, also who else has some."""
     memory = visit.memory
     waiting = await memory.admin.inbox()
     found = {each.id: each for each in await memory.find([id for each in waiting for id in each.ids])}
+    pending = await memory.admin.users(waiting=True) if visit.may_show_everyone else {}
+    users = {user: count for user, count in pending.items() if user is not None}
     return visit.page(
         "inbox.html",
         title="Inbox",
         scripts=("inbox.js",),
         waiting=[(each, [found[id] for id in each.ids if id in found]) for each in waiting],
+        users=rows_of(users, {user: visit.with_user("/inbox", user) for user in users}),
         may_decide=visit.grant.right.includes(Right.ADMIN),
         kept=visit.value("kept"),
         dropped=visit.value("dropped"),

@@ -57,6 +57,17 @@ class Job:
         self.touch()
 
     @property
+    def header(self) -> list[str]:
+        """The names of a table's columns; empty if the files are no table."""
+        return list(self.columns) or (list(self.found.columns) if self.found is not None else [])
+
+    def guess(self, name: str) -> str | None:
+        """Return the column that was recognised as `name`; None if there is none, or if one was chosen."""
+        if self.found is None or name in self.options.columns:
+            return None
+        return next((column for column, what in self.found.columns.items() if what == name), None)
+
+    @property
     def total(self) -> int:
         """The number of items known so far."""
         return 0 if self.found is None else self.found.messages + self.found.notes + self.found.bad

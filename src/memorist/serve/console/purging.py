@@ -38,7 +38,7 @@ async def purge(visit: Visit) -> Response:
 
 def _page(visit: Visit, receipt: Receipt) -> Response:
     user = visit.memory.scope.user
-    whose = user or "what all users share"
+    whose = user or "the shared records"
     return visit.page(
         "purge.html",
         title=f"Purge {whose}" if receipt.dry_run else f"Purged {whose}",

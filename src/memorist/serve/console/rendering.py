@@ -39,7 +39,7 @@ _SIGNALS = {
     "first_person": "said by the user",
     "time": "when it was",
     "conversation": "its conversation",
-    "reply": "it answered such a question",
+    "reply": "it answers a similar question",
     "standing": "an instruction or preference",
 }
 

@@ -40,12 +40,13 @@ PAGES = (
     ("/traces", "Traces"),
     ("/cases", "Cases"),
     ("/import", "Import"),
+    ("/users", "Users"),
     ("/status", "Status"),
 )
 """The pages that the navigation leads to: path and name."""
 _SECTIONS = {"/record": "/browse", "/talk": "/talks", "/trace": "/traces", "/purge": "/status", "/imports": "/import"}
 """The pages below others."""
-BACK_TO = frozenset((*(place for place, _ in PAGES), "/purge"))
+BACK_TO = frozenset((*(place for place, _ in PAGES), "/purge")) - {"/users"}
 """The pages that are shown again once a user is chosen."""
 
 
@@ -53,7 +54,8 @@ BACK_TO = frozenset((*(place for place, _ in PAGES), "/purge"))
 class Visit:
     """An admitted request.
 
-    `values` are the parameters of the query, and those of the form if one was sent.
+    `values` are the parameters of the query, and those of the form if one was sent; `pending` is how many proposals
+    wait in the inbox, of all users where none is chosen.
     """
 
     request: Request
@@ -61,6 +63,7 @@ class Visit:
     grant: Grant
     server: Server
     values: Mapping[str, Any]
+    pending: int = 0
 
     def value(self, name: str) -> str | None:
         """Return a parameter exactly as it was sent; None for an empty one."""
@@ -238,7 +241,7 @@ class Visit:
             "path": self.request.url.path,
             "notice": notice,
             "tenant": self.grant.tenant or self.value("tenant"),
-            "pages": PAGES,
+            "pages": [each for each in PAGES if each[0] != "/users" or self.grant.user is None],
             "question": "",
             "asked_with": {},
             "scripts": (),
@@ -298,6 +301,7 @@ def answered(
             visit = replace(visit, values=await _values(request, known))
             if request.method == "POST" and not _is_own(session, visit.values.get("csrf")):
                 raise FormRefusedError(_REFUSED)
+            visit = replace(visit, pending=await _pending(visit) if request.method == "GET" else 0)
             response = await handler(visit)
         except MemoristError as error:
             response = _error_page(visit, error)
@@ -314,6 +318,17 @@ def _entered(request: Request, session: Session, grant: Grant, server: Server) -
     """Return the visit of an admitted request, before its parameters are read."""
     visit = Visit(request, session, grant, server, {})
     return replace(visit, server=server.entered(visit.door, grant))
+
+
+async def _pending(visit: Visit) -> int:
+    """Return how many proposals wait for the chosen user, or for all users where none is chosen and all may be seen."""
+    try:
+        memory = visit.memory
+    except ScopeError:  # which the page itself reports, if it shows records
+        return 0
+    if visit.may_show_everyone:
+        return sum((await memory.admin.users(waiting=True)).values())
+    return len(await memory.admin.inbox())
 
 
 async def _values(request: Request, known: Collection[str]) -> dict[str, Any]:
