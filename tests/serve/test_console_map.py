@@ -27,6 +27,15 @@ def test_groups_lie_apart_and_are_named_by_their_own_words() -> None:
     assert all(np.linalg.norm(middles[one] - middles[two]) > spread for one, two in ((0, 1), (0, 2), (1, 2)))
 
 
+def test_texts_that_point_much_the_same_way_form_groups_and_an_outlier_crowds_none() -> None:
+    noise, axes = np.random.default_rng(1), np.eye(16, dtype=np.float32)
+    rows = [4 * axes[0] + axes[1 + number % 3] + noise.normal(0, 0.1, 16).astype(np.float32) for number in range(90)]
+    rows[0] = -4 * axes[0]
+    layout = lay_out(np.stack([row / np.linalg.norm(row) for row in rows]))
+    assert np.bincount(layout.group).max() < 45
+    assert (layout.positions[1:].std(axis=0) > 0.1).all()
+
+
 def test_one_record_and_equal_records_stand_in_the_middle() -> None:
     for number in (1, 2, 40):
         layout = lay_out(np.tile(np.eye(8, dtype=np.float32)[:1], (number, 1)))

@@ -15,6 +15,8 @@ _SAMPLE = 4000
 _MOST_GROUPS = 8
 _RECORDS_A_GROUP = 12
 _ROUNDS = 12
+_STARTS = 4
+_SAME = 1e-3
 _EDGE = 0.04
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _WORDS = 3
@@ -49,39 +51,72 @@ def lay_out(vectors: Any) -> Layout:
     """
     number = len(vectors)
     sample = np.asarray(vectors[:: max(-(-number // _SAMPLE), 1)], dtype=np.float32)
+    mean = sample.mean(axis=0)
+    sample = _apart(sample, mean)
     wanted = int(np.clip(round((number / _RECORDS_A_GROUP) ** 0.5), 1, _MOST_GROUPS))
     centres, of_sample = _centres(sample, wanted)
     weights = np.bincount(of_sample, minlength=len(centres)).astype(np.float32)
     spread = centres * weights[:, None] ** 0.5 if len(centres) > 2 else sample
-    middle = np.average(centres, axis=0, weights=weights) if len(centres) > 2 else sample.mean(axis=0)
-    _, _, axes = np.linalg.svd(spread - (middle * weights[:, None] ** 0.5 if len(centres) > 2 else middle))
+    _, _, axes = np.linalg.svd(spread, full_matrices=False)
     group, flat = np.empty(number, dtype=np.int64), np.zeros((number, 2), dtype=np.float32)
     for start in range(0, number, _SAMPLE):
-        part = np.asarray(vectors[start : start + _SAMPLE], dtype=np.float32)
+        part = _apart(np.asarray(vectors[start : start + _SAMPLE], dtype=np.float32), mean)
         group[start : start + len(part)] = np.argmax(part @ centres.T, axis=1)
-        flat[start : start + len(part)] = (part - middle) @ axes[:2].T
-    low, high = np.percentile(flat, [1, 99], axis=0)
-    span = high - low
-    scaled = np.where(span > 1e-6, (flat - low) / np.maximum(span, 1e-6), 0.5)
-    return Layout(_EDGE + np.clip(scaled, -_EDGE / 2, 1 + _EDGE / 2) * (1 - 2 * _EDGE), group, len(centres))
+        placed = part @ axes[:2].T
+        flat[start : start + len(part), : placed.shape[1]] = placed
+    return Layout(_EDGE + _spread_out(flat) * (1 - 2 * _EDGE), group, len(centres))
+
+
+def _apart(vectors: Any, mean: Any) -> Any:
+    """Return the directions in which vectors differ from their mean.
+
+    The vectors of texts of one user point much the same way: by their plain cosines one group would hold nearly all.
+    """
+    apart = vectors - mean
+    lengths = np.linalg.norm(apart, axis=1, keepdims=True)
+    return np.where(lengths > _SAME, apart / np.maximum(lengths, _SAME), 0.0)
+
+
+def _spread_out(flat: Any) -> Any:
+    """Return positions from 0 to 1. What lies far out is drawn in, so that it neither leaves nor crowds the others."""
+    middle = np.median(flat, axis=0)
+    usual = np.maximum(np.percentile(np.abs(flat - middle), 75, axis=0), _SAME)
+    drawn = np.arcsinh((flat - middle) / usual)
+    low, span = drawn.min(axis=0), np.ptp(drawn, axis=0)
+    return np.where(span > _SAME, (drawn - low) / np.maximum(span, _SAME), 0.5)
 
 
 def _centres(sample: Any, wanted: int) -> tuple[Any, Any]:
-    """Return the centres of groups (k-means on the sphere, begun with the farthest points), and each row's group."""
-    centres = [_unit(sample.mean(axis=0, keepdims=True))[0]]
-    nearest = sample @ centres[0]
-    centres[0] = sample[int(np.argmax(nearest))]
-    nearest = sample @ centres[0]
-    while len(centres) < wanted and float(nearest.min()) < 0.999:
-        centres.append(sample[int(np.argmin(nearest))])
-        nearest = np.maximum(nearest, sample @ centres[-1])
-    held = np.stack(centres)
+    """Return the centres of groups and each row's group: k-means on the sphere, the best of a few fixed starts."""
+    best: tuple[float, Any, Any] | None = None
+    for seed in range(_STARTS):
+        held = _grown(sample, _first(sample, wanted, np.random.default_rng(seed)))
+        near = sample @ held.T
+        fit = float(near.max(axis=1).sum())
+        if best is None or fit > best[0]:
+            best = fit, held, np.argmax(near, axis=1)
+    assert best is not None
+    return best[1], best[2]
+
+
+def _first(sample: Any, wanted: int, chance: np.random.Generator) -> Any:
+    """Return rows to begin with, each drawn the likelier the farther it is from those before (k-means++)."""
+    centres = [sample[int(chance.integers(len(sample)))]]
+    far = np.clip(1 - sample @ centres[0], 0, None)
+    while len(centres) < wanted and np.ptp(sample, axis=0).max() > _SAME and float(far.max()) > _SAME:
+        centres.append(sample[int(chance.choice(len(sample), p=far / far.sum()))])
+        far = np.minimum(far, np.clip(1 - sample @ centres[-1], 0, None))
+    return np.stack(centres)
+
+
+def _grown(sample: Any, held: Any) -> Any:
+    """Return the centres after some rounds of k-means."""
     for _ in range(_ROUNDS):
         group = np.argmax(sample @ held.T, axis=1)
         held = np.stack(
             [_unit(sample[group == k].sum(axis=0)) if np.any(group == k) else held[k] for k in range(len(held))]
         )
-    return held, np.argmax(sample @ held.T, axis=1)
+    return held
 
 
 def _unit(vector: Any) -> Any:
