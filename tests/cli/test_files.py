@@ -33,7 +33,7 @@ def test_a_chat_is_loaded_once_however_often_it_is_given(memorist: Command, chat
     result = memorist("load", chat)
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith("3 added, 0 already stored, 0 bad lines (")
-    assert memorist("load", chat).out.startswith("0 added, 3 there already")
+    assert memorist("load", chat).out.startswith("0 added, 3 already stored")
     assert memorist("count", "--json").out == "3\n"
     assert memorist("recall", "who moved to Bergen?", "-u", "alice", "--json").json[0]["record"]["payload"] == {
         "speaker": "Ann"

@@ -165,7 +165,7 @@ def test_what_is_stored_when_it_is_interrupted_is_told(
         patched.setattr(Memory, "remember", interrupted)
         stopped = memorist("import", path, "--yes")
     assert stopped.code == 130 and "600 of 700 stored; run the same command again" in stopped.err
-    assert memorist("import", path, "--yes").out.splitlines()[-1].startswith("100 added, 600 there already")
+    assert memorist("import", path, "--yes").out.splitlines()[-1].startswith("100 added, 600 already stored")
 
 
 def test_what_waits_to_be_embedded_is_told_and_embedded(memorist: Command, chat: Path) -> None:

@@ -58,7 +58,7 @@ def test_without_a_terminal_it_lists_and_scripts_decide(memorist: Command, ask: 
         "Likes milk",
         HOSTILE,
     ]
-    assert "Nothing waits" in memorist("inbox", "--user", "bob").out
+    assert "No pending proposals" in memorist("inbox", "--user", "bob").out
     assert memorist("inbox", "keep", tea, "--user", "bob").code == 1
     [kept] = memorist("inbox", "keep", tea, "--user", "tom", "--json").json
     assert (kept["content"], kept["verified"]) == ("Likes tea", True)

@@ -89,7 +89,7 @@ def test_an_interrupted_load_keeps_what_it_stored_and_goes_on_when_called_again(
     stored = int(start("count", "--json").communicate()[0])
     assert 300 <= stored < 20_000
     out, _ = start("load", file).communicate()
-    assert out.startswith(f"{20_000 - stored:,} added, {stored:,} there already".encode())
+    assert out.startswith(f"{20_000 - stored:,} added, {stored:,} already stored".encode())
 
 
 def wait_for_records(db: Path) -> None:

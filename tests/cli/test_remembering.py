@@ -90,7 +90,7 @@ def test_changes_show_the_state_before_each_and_go_on_by_the_cursor(memorist: Co
 def test_an_explained_context_says_why_each_is_told_and_no_more(memorist: Command) -> None:
     memorist("remember", "Drinks oat milk in her coffee", "--user", "alice")
     shown = memorist("context", "what milk in her coffee?", "--user", "alice", "--explain").out
-    assert "recalled: place 1, " in shown and "1 of the 1 recalled are told while they fit" in shown
+    assert "recalled: place 1, " in shown and "1 of 1 hits are included where they fit" in shown
 
 
 def test_count_is_of_all_users_unless_one_is_named(memorist: Command) -> None:

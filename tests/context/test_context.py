@@ -47,7 +47,7 @@ async def test_a_day_and_a_speaker_are_written_once_and_the_day_again_where_line
 async def test_why_each_record_is_told_and_why_no_more_is_said_in_words(alice: Memory) -> None:
     await alice.remember(TALK)
     told = await alice.context("When was the cello lesson of Bo?")
-    assert "of the 4 recalled are told while they fit; 1 only ask, or say that it is not known" in told.cut
+    assert "of 4 hits are included where they fit; 1 only ask, or say that they do not know" in told.cut
     assert all(item.reason for item in told.items)
     assert "of the probability" in next(item.reason for item in told.items if item.why == "recalled")
     silent = await alice.context("When was the cello lesson of Bo?", min_confidence=1)

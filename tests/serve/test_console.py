@@ -32,6 +32,10 @@ async def test_ask_as_one_types_and_see_why(page: Page, site: str, alice: Memory
     await expect(first).to_contain_text("Prefers homestays")
     await expect(first.locator("mark")).to_have_text("homestays")
     await expect(first.locator(".signals rect").first).to_be_visible()
+    for hit in await page.locator(".hits > li").all():  # as long as the score is high
+        score = float(await hit.locator(".likely").inner_text())
+        width = await hit.locator(".signals").get_attribute("width") or ""
+        assert abs(float(width.rstrip("%")) - max(100 * score, 2)) <= 0.51
     await first.locator("summary").click()
     await expect(first.locator("table")).to_contain_text("similarity")
     await expect(first.locator("table")).to_contain_text("its words")
@@ -90,9 +94,9 @@ async def test_filters_are_chips_that_come_off(page: Page, site: str, alice: Mem
 async def test_what_the_agent_is_told_keeps_to_the_budget_of_the_slider(page: Page, site: str, alice: Memory) -> None:
     await alice.remember([f"She drank tea number {number} in {'a very ' * 20} big cup" for number in range(20)])
     await page.goto(f"{site}/ask?user=alice&q=She+drank+tea+number+3+in+a+big+cup")
-    await expect(page.locator("#told")).to_contain_text("of 600 tokens")
+    await expect(page.locator("#told")).to_contain_text("of 600")
     await page.locator("#tokens").fill("100")
-    await expect(page.locator("#told")).to_contain_text("of 100 tokens")
+    await expect(page.locator("#told")).to_contain_text("of 100")
     await page.locator("#told .context a").first.click()
     await expect(page.locator(".whole")).to_contain_text("She drank tea")
 
@@ -190,7 +194,7 @@ async def test_home_says_what_came_in_and_whose(page: Page, site: str, alice: Me
 
 async def test_home_of_nobody_says_how_to_begin(page: Page, site: str) -> None:
     await page.goto(f"{site}/?user=nobody")
-    await expect(page.locator("main")).to_contain_text("Nothing is stored here yet")
+    await expect(page.locator("main")).to_contain_text("No records yet")
     await page.get_by_label("Text").fill("Likes tea")
     await page.get_by_role("button", name="Remember").click()
     await expect(page.locator(".whole")).to_have_text("Likes tea")
@@ -219,7 +223,7 @@ async def test_times_are_shown_in_the_zone_one_chooses(page: Page, site: str, al
     await expect(page.locator(".records time")).to_have_text("2024-05-01 23:30")
     await page.goto(f"{site}/status?user=alice")
     await page.get_by_label("Zone").fill("Asia/Tokyo")
-    await page.get_by_role("button", name="Use it").click()
+    await page.get_by_role("button", name="Save").click()
     await expect(page.locator(".foot")).to_contain_text("Asia/Tokyo")
     await page.goto(f"{site}/browse?user=alice")
     await expect(page.locator(".records time")).to_have_text("2024-05-02 08:30")
@@ -233,7 +237,7 @@ async def test_the_rules_of_retention_and_what_they_would_delete(
     await alice.remember("Tea")
     panel = page.locator("#retention")
     await page.goto(f"{site}/status?user=alice")
-    await expect(panel).to_contain_text("There are no rules")
+    await expect(panel).to_contain_text("No rules are set")
     kinds = ["message", "fact"]
     await everyone.admin.retain([{"keep": "90d", "kind": "message", "session": "<s>"}, {"keep": "30d", "kind": kinds}])
     await page.reload()
@@ -245,6 +249,24 @@ async def test_the_rules_of_retention_and_what_they_would_delete(
     async with httpx.AsyncClient(transport=closed, base_url="http://local") as client:
         answer = await client.post("/login", data={"token": secret, "next": "/status"}, follow_redirects=True)
         assert "<h2>Export</h2>" in answer.text and "<h2>Retention</h2>" not in answer.text
+
+
+async def test_the_pages_take_one_row_on_a_phone_with_the_current_one_in_view(page: Page, site: str) -> None:
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await page.goto(f"{site}/status?user=alice")
+    links = page.get_by_role("navigation").get_by_role("link")
+    boxes = [box for each in await links.all() if (box := await each.bounding_box()) is not None]
+    assert len(boxes) == 13 and len({box["y"] for box in boxes}) == 1
+    await expect(page.locator("nav [aria-current]")).to_be_in_viewport()
+    assert await page.locator("html").evaluate("each => each.scrollWidth") == 390
+
+
+async def test_the_users_are_a_page_of_the_navigation(page: Page, site: str, alice: Memory) -> None:
+    await alice.remember("Prefers homestays")
+    await page.goto(f"{site}/")
+    await page.get_by_role("navigation").get_by_role("link", name="Users").click()
+    await page.locator("main").get_by_role("link", name="alice").click()
+    await expect(page.locator("main")).to_contain_text("Prefers homestays")
 
 
 async def test_what_is_not_there_is_a_page(browser: Browser, site: str, everyone: Memory) -> None:
@@ -399,7 +421,7 @@ async def test_leaving_ends_the_session(browser: Browser, everyone: Memory) -> N
         await page.get_by_label("Token").fill(secret)
         await page.get_by_role("button", name="Sign in").click()
         await expect(page).to_have_url(f"{site}/")  # the way in leads nowhere else
-        await page.get_by_role("button", name="Leave").click()
+        await page.get_by_role("button", name="Sign out").click()
         await expect(page).to_have_url(f"{site}/login")
         await page.goto(f"{site}/status")
         assert "/login" in page.url

@@ -102,17 +102,17 @@ async def test_a_chat_is_shown_confirmed_and_stored_once(
     file = tmp_path / NAME
     file.write_text(CHAT)
     page = await (await browser.new_context(java_script_enabled=script)).new_page()
-    for told in ("3 added, 0 there already", "0 added, 3 there already"):
+    for told in ("3 added, 0 already stored", "0 added, 3 already stored"):
         await page.goto(f"{site}/?user=alice")
         await page.get_by_role("link", name="Import", exact=True).click()
         await page.wait_for_url("**/import?*")  # and its script, which sends what is chosen
         await page.get_by_label("Drop files here").set_input_files(file)
         if not script:
-            await page.get_by_role("button", name="Read").click()
+            await page.get_by_role("button", name="Upload").click()
         await expect(page.locator(".found")).to_have_text("WhatsApp: 3 messages, 1 conversation, 31 December 2023")
         await expect(page.locator("#import")).to_contain_text(f"{NAME}, line 4: 31.13.23, 21:44 is not a date")
-        await expect(page.get_by_label("Who you are")).to_have_value("Anna")
-        await page.get_by_label("Who you are").select_option("Bob")
+        await expect(page.get_by_label("Your name among the speakers")).to_have_value("Anna")
+        await page.get_by_label("Your name among the speakers").select_option("Bob")
         await page.get_by_label("Zone").fill("Europe/Oslo")
         await page.get_by_role("button", name="Import", exact=True).click()
         await expect(page.locator(".found")).to_contain_text(told)
@@ -140,7 +140,7 @@ async def test_files_are_dropped_on_the_page(page: Page, site: str, alice: Memor
     await expect(page.locator(".found")).to_contain_text("3 messages, 1 conversation, 1 note")
     await page.get_by_role("button", name="Import", exact=True).click()
     await expect(page.locator(".found")).to_contain_text("4 added")
-    await page.get_by_role("link", name="See what came in").click()
+    await page.get_by_role("link", name="Show the records").click()
     await expect(page.locator("main")).to_contain_text("By train")
 
 
@@ -157,7 +157,7 @@ async def test_what_cannot_be_read_is_told_where_it_was_dropped(
                 file.write_bytes(bytes(size))
                 await page.get_by_label("Drop files here").set_input_files(file)
                 if not script:
-                    await page.get_by_role("button", name="Read").click()
+                    await page.get_by_role("button", name="Upload").click()
                 await expect(page.get_by_role("alert")).to_contain_text(told)
             await page.get_by_role("button", name="Remove the files").click()
             await expect(page.get_by_label("Drop files here")).to_be_visible()
@@ -214,7 +214,7 @@ async def test_an_import_is_interrupted_and_goes_on(
     assert "Interrupted" in await visitor.look() and await alice.count() == 300
     go.set()
     await visitor.do("load")
-    assert "600 added, 300 there already" in await visitor.look()
+    assert "600 added, 300 already stored" in await visitor.look()
     assert await alice.count() == 900 and left(temporary) == []
 
 
@@ -306,16 +306,17 @@ async def test_a_zip_that_swells_is_refused(client: Any, temporary: Path) -> Non
         archive.writestr("_chat.txt", CHAT * 10_000)
     visitor = Visitor(await client(load_bytes=100_000))
     await visitor.give(("chat.zip", packed.getvalue()))
-    assert "chat.zip holds" in await visitor.look() and "the most here is 100,000" in visitor.text
+    assert "chat.zip has" in await visitor.look() and "the limit is 100,000" in visitor.text
     assert str(temporary) not in visitor.text
 
 
 async def test_the_format_and_the_columns_are_chosen(visitor: Visitor, alice: Memory) -> None:
     await visitor.give(("a.csv", "one,two\n1,Hello\n"))
     assert "could not identify the text column" in await visitor.look()
-    assert "<option>two</option>" in visitor.text and 'value="load"' not in visitor.text
+    assert visitor.text.count("<option>two</option>") == 5 and 'value="load"' not in visitor.text
     await visitor.do("look", text="two")
     assert "Table: 1 note" in await visitor.look()
+    assert "<option selected>two</option>" in visitor.text
     await visitor.do("look", **{"as": "whatsapp"})
     assert "nothing to store" in await visitor.look()
     await visitor.do("look", text="two")
@@ -349,7 +350,7 @@ async def test_files_that_nobody_comes_back_to_are_removed(
     await visitor.look()
     while left(temporary):  # noqa: ASYNC110
         await asyncio.sleep(0)
-    assert "nobody came back" in await visitor.look()
+    assert "expired and were removed" in await visitor.look()
     assert (await visitor.do("load")).status_code == 404
 
 
@@ -412,7 +413,8 @@ async def test_an_import_is_listed_and_taken_back_whole(visitor: Visitor, alice:
     page = await visitor.look()
     assert (
         "text from text; kept as metadata: colour" in page
-        and "No column of a time was found" in page
+        and "text (recognised)" in page
+        and "No time column was found" in page
         and "Buy milk" in page
     )
     await visitor.do("load")
@@ -420,7 +422,7 @@ async def test_an_import_is_listed_and_taken_back_whole(visitor: Visitor, alice:
     assert await alice.count() == 3
     page = (await visitor.http.get("/imports?user=alice")).text
     [id] = set(re.findall(r"/imports/undo\?user=alice&amp;id=([\w-]+)", page))
-    assert "2 records" in page and "Nothing that is here" in (await visitor.http.get("/imports?user=bob")).text
+    assert "2 records" in page and "No imports" in (await visitor.http.get("/imports?user=bob")).text
     data = {"csrf": re.findall(r'name="csrf" value="([^"]+)"', page)[0]}
     assert (await visitor.http.post(f"/imports/undo?user=bob&id={id}", data=data)).status_code == 404
     assert (await visitor.http.post(f"/imports/undo?user=alice&id={id}", data=data)).status_code == 303

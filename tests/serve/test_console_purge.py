@@ -32,7 +32,7 @@ async def test_what_would_go_is_shown_and_only_the_name_confirms_it(
     await alice.remember(["Likes tea", "Likes coffee"])
     await bob.remember("Likes water")
     shown = (await browser.http.get(PAGE)).text
-    assert "What would be deleted" in shown and "2" in shown and "None that this store knows of." in shown
+    assert "What would be deleted" in shown and "2" in shown and "No known copies." in shown
     for typed in ("Alice", "bob", "alice "):
         assert (await browser.send(PAGE, "/purge", typed=typed)).status_code == 422
     assert await alice.count() == 2

@@ -84,4 +84,4 @@ async def test_no_thread_of_another_user_is_shown(site: str, alice: Memory, bob:
             answer = await client.get(f"/talk?user=bob&{query}")
             assert answer.status_code == 404 and "message 1" not in answer.text
         assert "secret" not in (await client.get("/talks?user=bob")).text
-        assert "No messages here" in (await client.get("/talk?user=bob")).text
+        assert "No messages" in (await client.get("/talk?user=bob")).text

@@ -38,9 +38,9 @@ async def test_the_slider_shows_what_was_known_on_a_day(browser: Browser, site: 
         await page.keyboard.press("Home")
         if not script:
             await page.locator("#when").get_by_role("button", name="Show").click()
-        await expect(page.locator("h2", has_text="What was known on 2024-01-01")).to_be_visible()
+        await expect(page.locator("h2", has_text="Known on 2024-01-01")).to_be_visible()
         await expect(page.locator(".records .text")).to_have_text("Lives in Porto")
-        await page.get_by_label("Or a day").fill("2024-04-10")
+        await page.get_by_label("Or choose a day").fill("2024-04-10")
         await page.get_by_role("button", name="Show").last.click()
         await expect(page.locator(".records .text")).to_have_text(["Likes tea", "Lives in Lisbon"])
         await expect(page.locator(".bar.held")).to_have_count(1)
@@ -64,6 +64,6 @@ async def test_what_had_changed_by_the_day_is_shown_and_marks_what_was_known(
 async def test_the_line_of_nobody_and_wrong_days(site: str, alice: Memory) -> None:
     await moved_twice(alice)
     async with httpx.AsyncClient(base_url=site, timeout=120) as client:
-        assert "Nothing is stored here yet" in (await client.get("/time?user=nobody")).text
+        assert "No records yet" in (await client.get("/time?user=nobody")).text
         for wrong in ("as_of=someday", "day=0", "day=-1", "day=x", "day=99999999999", "start=x", "cursor=x"):
             assert (await client.get(f"/time?user=alice&{wrong}")).status_code == 422

@@ -226,9 +226,28 @@ async def test_what_turns_a_text_round_is_shown_and_does_not(
     assert seen[0].startswith(f"remember · topic · {read} · user · python · 2")
     assert seen[1] == read and f'"a": "{read}"' in seen[2]
     assert seen[3].startswith("revise · assistant · python · 2")
-    assert seen[4:] == ["New", f"now: {read}"]
+    assert seen[4:] == ["New", f"current: {read}"]
     await page.locator("summary").first.click()
     assert await page.locator("textarea").first.input_value() == given
+
+
+@pytest.mark.slow
+async def test_every_page_counts_what_is_pending_and_an_operator_is_led_to_its_users(
+    page: Page, site: str, everyone: Memory
+) -> None:
+    for number, user in enumerate(("alice", "alice", "bob")):
+        with pytest.raises(WaitingError):
+            await everyone.scoped(user=user).remember(f"Likes tea {number}", proposed=True)
+    badge = page.locator("nav .badge")
+    await page.goto(f"{site}/topics?user=bob")
+    await expect(badge).to_have_text("1 pending")
+    await page.goto(f"{site}/")
+    await expect(badge).to_have_text("3 pending")
+    await page.get_by_role("navigation").get_by_role("link", name="Inbox").click()
+    await page.locator("main").get_by_role("link", name="alice 2").click()
+    await expect(page.locator("form.waits")).to_have_count(2)
+    await page.goto(f"{site}/topics?user=nobody")
+    await expect(badge).to_have_count(0)
 
 
 @pytest.mark.slow
@@ -257,7 +276,7 @@ async def test_what_is_being_kept_says_so_and_can_only_be_kept(
         refused = await http.post(f"/v1/inbox/{proposal.id}/drop", json={})
         assert refused.status_code == 409 and "keep it again" in refused.json()["detail"]
     await page.goto(f"{site}/inbox?user=alice")
-    await expect(page.locator("form.waits")).to_contain_text("Keeping this has begun")
+    await expect(page.locator("form.waits")).to_contain_text("This is being kept")
     assert await page.locator("form.waits button").all_inner_texts() == ["Keep"]
     await page.keyboard.press("d")
     await page.keyboard.press("c")
@@ -279,7 +298,7 @@ async def test_the_page_needs_no_script_and_fits_a_phone(browser: Browser, site:
     await expect(page.locator(".whole")).to_have_text("Likes green tea")
     await expect(page.locator(".sources")).to_contain_text("assistant, operator through python")
     await page.goto(f"{site}/inbox?user=bob")
-    await expect(page.locator(".empty")).to_contain_text("Nothing waits")
+    await expect(page.locator(".empty")).to_contain_text("No pending proposals")
 
 
 async def test_a_form_decides_only_with_the_right_and_of_its_own_page(

@@ -123,9 +123,9 @@ def _telling(new: list[Hit]) -> tuple[list[Hit], str]:
     told = [hit for hit in saying if _share(hit) + hit.signals.get("instead", 0.0) >= least]
     if not new:
         return told, ""
-    cut = f"{len(told)} of the {len(new)} recalled are told while they fit"
+    cut = f"{len(told)} of {len(new)} hits are included where they fit"
     if len(saying) < len(new):
-        cut += f"; {len(new) - len(saying)} only ask, or say that it is not known"
+        cut += f"; {len(new) - len(saying)} only ask, or say that they do not know"
     if len(told) < len(saying):
         cut += f"; the remaining hits score below {least:.2%}"
     return told, cut

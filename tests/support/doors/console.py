@@ -21,7 +21,7 @@ _LISTED = re.compile(r'<p class="text"><a href="(/record\?[^"]*)">(.*?)</a></p>'
 _GONE = re.compile(r"<p><code>(.*?)</code> is gone</p>", re.DOTALL)
 _COUNTED = re.compile(r'<span class="kind">\w+</span></dt><dd>(\d+)</dd>')
 _IMPORTED = re.compile(
-    r'<p class="found">(\d+) added, (?:(\d+) revised, )?(\d+) there already(?:, (\d+) could not be stored)?'
+    r'<p class="found">(\d+) added, (?:(\d+) revised, )?(\d+) already stored(?:, (\d+) could not be stored)?'
 )
 _UNREAD = re.compile(r"<p>(\d+) parts? cannot be read")
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
