@@ -48,7 +48,7 @@ async def test_an_agent_at_a_server_asks_and_the_user_decides_there(site: str, e
             ("delete_memory", {"id": coffee.id}),
         ):
             told = await tools.call(name, arguments)
-            assert told.success and "waits for the user's yes" in told.data
+            assert told.success and "is pending approval" in told.data
         assert [each.content for each in await alice.recent()] == ["Drinks coffee"]
         with pytest.raises(WaitingError, match=r"as [0-9a-f]{32}"):
             await alice.remember("Likes milk", proposed=True)

@@ -172,7 +172,7 @@ async def test_what_it_would_write_waits_for_the_users_yes(tmp_path: Path) -> No
             delete("/memories/b.txt"),
         ):
             for _ in range(2):
-                assert "waits for the user's yes" in await tool.call(command)
+                assert "is pending approval" in await tool.call(command)
             [proposal] = await memory.admin.inbox()
             await memory.admin.keep(proposal.id)
         assert await memory.count() == 0 and "2\nthree" in proposal.content
