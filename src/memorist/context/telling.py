@@ -71,7 +71,7 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
     question = request.query[:MAX_TEXT]
     asked = QuestionTerms.of(question)
     moment = moved(asked_at or clock(), reader.zone) if asked.how_long_ago else None
-    judge = Judge(trust, request.min_trust or "low")
+    judge = Judge(trust, request.min_trust or "low", reader.user)
     chosen = await aside(lambda: Chosen(budget, moment, known, judge), known)
     for line in await asked_for(reader, request.topics, request.pinned, shared=shared):
         chosen.add(line, share=STANDING_SHARE)

@@ -20,10 +20,12 @@ class Judge:
     Attributes:
         trust: returns the trust in a record.
         least: the least trust of a record that may be told.
+        user: who is told; None for nobody in particular, to whom a shared record is not another user's.
     """
 
     trust: Callable[[Record], Trust]
     least: Trust = "low"
+    user: str | None = None
 
     def __call__(self, line: Line) -> Line | None:
         """Return the line, marked with its origin if it is not fully trusted, and if some sources were forgotten.
@@ -38,7 +40,10 @@ class Judge:
             needed = "high"
         if LEVELS.index(trust) < max(LEVELS.index(self.least), LEVELS.index(needed)):
             return None
-        if shown := _shown(line, trust):
+        shown = _shown(line, trust)
+        if self.user is None:
+            shown &= ~Author.PEER
+        if shown:
             notes.append(f"from {words_for(shown)}")
         if origin.lost:
             notes.append("in part from what was forgotten")
