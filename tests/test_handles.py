@@ -316,6 +316,7 @@ SAFE: Mapping[str, str] = {
     "imports/readers/docx.py": "a zip that `open_file` has opened",
     "imports/sources.py": "the standard input, and zips that `open_file` has opened",
     "indexes/qdrant.py": "the files of an index that this process has locked",
+    "stores/sqlite/claims.py": "a file that is nothing but a lock",
     "language/prompting.py": "a file of the package",
     "languages/detection.py": "a file of the package",
     "languages/table.py": "a file of the package",

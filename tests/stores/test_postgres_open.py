@@ -157,7 +157,7 @@ async def test_a_server_that_only_reads(server: "Server") -> None:
         url = server.new_url(options="-cdefault_transaction_read_only=on", target_session_attrs=asked)
         error = await opening(url, busy_timeout=0.1)
         assert isinstance(error, StoreUnavailableError)
-        assert "name the primary server" in str(error)
+        assert "the primary server" in str(error)
 
 
 async def test_tables_of_a_newer_version_and_of_another_program(server: "Server") -> None:

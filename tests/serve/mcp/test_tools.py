@@ -184,7 +184,7 @@ async def test_a_reader_is_offered_and_allowed_only_what_changes_nothing(
         assert {tool.name for tool in (await reader.list_tools()).tools} == READING
         assert len((await value(reader, "search_memories", query="coffee"))["hits"]) == 1
         for name in WRITING:
-            assert await error(reader, name) == f"{name} needs the right 'write'; this session has only 'read' here"
+            assert await error(reader, name) == f"{name} needs the right 'write'; this session has only 'read'"
     assert await alice.count() == 1
 
 
