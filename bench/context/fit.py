@@ -7,8 +7,8 @@ logistic regression: of whole memories, of 3, 10 and 50 records of each, and of 
 and by their last two words; each of these sets counts alike, and so do greetings and nonsense, said to the small
 memories. The data's own questions without an answer count little, for they are hardly told apart. `CHECKED` has no part
 in the fit: there another one's life answers most questions of a stranger, too.
-lived_dev is asked as it is, and after each question was asked once; what was never told in it counts as much as the
-questions of strangers, and its small talk as greetings.
+lived_dev and lived_more are asked as they are, and after each question was asked once; what was never told in them
+counts as much as the questions of strangers, and their small talk as greetings.
 Features are kept in FILE, and read from it where it is there. `--write` puts the weights into the artefact of
 `memorist.recall`.
 """
@@ -46,6 +46,7 @@ _STEPS = 50
 _WORD = re.compile(r"[^\W_]+")
 _BINS = 10
 SETS = (*BUDGETS, "polyglot_dev", "now_dev")
+LIVED = ("lived_dev", "lived_more")
 CHECKED = "now_dev"
 Floats = NDArray[np.float64]
 Example = tuple[str, Mapping[str, float]]
@@ -231,8 +232,9 @@ def main() -> None:
             every = given.every if name.startswith("locomo") else 1
             sets[name] = list(examples(given.data / name, evaluator, every, given.memories))
             print(name, len(sets[name]), flush=True)
-        print("lived_dev", flush=True)
-        sets["lived_dev"] = list(lived(Path(__file__).parents[1] / "data" / "lived_dev", evaluator))
+        for name in LIVED:
+            print(name, flush=True)
+            sets[name] = list(lived(Path(__file__).parents[1] / "data" / name, evaluator))
         for name in SETS:
             sets[f"{name}, few records"] = list(small(given.data / name, evaluator, given.memories))
         sets["short notes"] = list(notes())

@@ -9,7 +9,7 @@ import pytest
 from memorist.embedders import BatchedEmbedder, BundledEmbedder, Embedder, Role
 from memorist.errors import InvalidInputError
 from memorist.recall import heads as module
-from memorist.recall.heads import AIMS, heads_of, labelled, learned, regression
+from memorist.recall.heads import AIMS, heads_of, labelled, learned, regression, with_phrases
 from memorist.recall.scale import bundled_heads, measure
 from memorist.testing import HashEmbedder
 
@@ -41,9 +41,13 @@ class Another(Embedder):
         return np.asarray(await self.inner.embed(texts, role))[:, ::-1].copy()
 
 
-def learned_of(vectors: np.ndarray) -> module.Heads:
+def learned_of(dimensions: int) -> module.Heads:
     """Return one head for every aim, which all fit vectors of a size."""
-    return module.Heads({name: np.ones(len(vectors) + 1, np.float32) for name in AIMS})
+    sizes = {
+        Role.DOCUMENT: dimensions + 1,
+        Role.QUERY: len(with_phrases(np.ones((1, dimensions), np.float32), [""])[0]) + 1,
+    }
+    return module.Heads({name: np.ones(sizes[aim.role], np.float32) for name, aim in AIMS.items()})
 
 
 @pytest.mark.parametrize(("head", "yes", "no"), ROWS)
@@ -58,6 +62,11 @@ async def test_every_label_serves_a_head_or_is_told_from_one() -> None:
     labels = {label for label, _ in labelled()}
     named = {label for aim in AIMS.values() for label in aim.yes}
     assert named <= labels and labels - named == {"tells"}
+
+
+@pytest.mark.slow
+def test_the_phrases_of_the_labelled_texts_are_those_that_are_kept() -> None:
+    assert (module.held_in([text for _, text in labelled()]) == module._held_in_labelled()).all()
 
 
 @pytest.mark.slow
@@ -96,15 +105,16 @@ async def test_a_user_without_a_home_folder_has_heads_as_well(monkeypatch: pytes
 
     monkeypatch.setattr(module, "folder", nowhere)
     monkeypatch.setattr(module, "_LEARNED", {})
-    assert not (await heads_of(BatchedEmbedder(HashEmbedder(64)))).weights
+    assert (await heads_of(BatchedEmbedder(HashEmbedder(64)))).weights
 
 
-async def test_an_embedder_that_tells_nothing_apart_has_no_heads() -> None:
-    assert not (await heads_of(BatchedEmbedder(HashEmbedder(64)))).weights
+async def test_an_embedder_that_tells_nothing_apart_has_the_heads_alone_that_read_phrases() -> None:
+    heads = (await heads_of(BatchedEmbedder(HashEmbedder(64)))).weights
+    assert heads and all(AIMS[name].role is Role.QUERY for name in heads)
 
 
 async def test_kept_heads_of_another_size_are_not_taken(tmp_path: Path) -> None:
-    np.savez(tmp_path / "heads.npz", **learned_of(np.ones(10)).weights)  # type: ignore[arg-type]  # arrays by name
+    np.savez(tmp_path / "heads.npz", **learned_of(10).weights)  # type: ignore[arg-type]  # arrays by name
     assert module._kept(tmp_path / "heads.npz", 10) is not None
     assert module._kept(tmp_path / "heads.npz", 11) is None
 

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 
 from memorist import Draft, Hit, Kind
 from memorist.embedders import OnnxEmbedder
-from memorist.recall.question import State, read_question
+from memorist.recall.question import read_question
 from memorist.recall.replaced import score_of
 from memorist.records.origins import Author
 from memorist.sync import Memory
 from memorist.testing import HashEmbedder
+
+_HARDLY = 0.1
+"""What a signal is at most that counts for next to nothing."""
 
 LIFE = [
     ("2025-01-05", "I live in a small flat in Headingley"),
@@ -232,58 +235,6 @@ def test_the_order_of_storing_changes_nothing_and_the_latest_is_never_replaced(
 
 
 @pytest.mark.parametrize(
-    ("question", "state"),
-    [
-        ("Where do I work?", "now"),
-        ("Where am I employed at present?", "now"),
-        ("Did I run the race?", "whether"),
-        ("What is Ann's current job?", "now"),
-        ("How old am I?", "now"),
-        ("How much rent do I pay?", "now"),
-        ("How many books have I read?", None),
-        ("What have I bought?", None),
-        ("Where did I work before?", "before"),
-        ("Where was I employed in March 2025?", "then"),
-        ("What did I buy in March 2025?", None),
-        ("What did I buy?", None),
-        ("What does Ann like?", "now"),
-        ("What did Ann like?", None),
-        ("Where does the user live?", "now"),
-        ("Where did the user live before?", "before"),
-        ("door code", "now"),
-        ("user's previous dentist", "before"),
-        ("address in March 2025", "then"),
-        ("list of all allergies", "all"),
-        ("The door code was changed.", None),
-        ("the museum in Rome that Ann told us about", None),
-        ("Which sports do I play?", "all"),
-        ("Which company employs me at present?", "now"),
-        ("How many days a week do I work?", "now"),
-        ("Where did I live until June 2025?", "then"),
-        ("What did you recommend in our previous conversation?", None),
-        ("How do I calculate my taxes?", None),
-        ("Have I ever been to Rome before?", None),
-        ("Do I still need a permit?", "whether"),
-        ("Did Jess and I go to Scotland at the end of May?", "whether"),
-        ("Where would I find the spare key?", "now"),
-        ("Who minds my son before classes begin?", "now"),
-        ("Where did I use to fill my prescriptions?", "before"),
-        ("Where did I swim in the summer?", "then"),
-        ("What hours did I work in May 2025?", "then"),
-        ("How many milligrams was I taking in May 2025?", "then"),
-        ("How many museums did I visit in May 2025?", None),
-        ("What did Mel paint in her latest project in May 2025?", None),
-        ("Which cars have I had so far?", "all"),
-        ("Which flats did we live in over the year?", "all"),
-        ("Have I ever had a dog?", None),
-        ("Which cars have I washed so far?", None),
-    ],
-)
-def test_a_question_asks_for_a_state(question: str, state: State | None) -> None:
-    assert read_question(question, now=datetime(2026, 1, 1, tzinfo=UTC)).state == state
-
-
-@pytest.mark.parametrize(
     ("question", "embedded"),
     [
         ("Where was I employed in March 2025?", "Where was I employed in ?"),
@@ -316,7 +267,7 @@ def test_where_all_states_are_asked_for_none_stands_behind_another_one() -> None
     with holding(said) as memory:
         hits = memory.recall("Which cars have I had so far?", limit=4, explain=True)
         assert {said[2][1], said[3][1]} <= set(texts(hits[:3]))
-        assert all(hit.replaced is None and "replaced" not in hit.signals for hit in hits)
+        assert all(hit.replaced is None and hit.signals["replaced"] <= _HARDLY for hit in hits)
 
 
 STORIES = [
@@ -413,12 +364,6 @@ def test_what_is_stored_at_once_changes_nothing_for_a_question_that_says_neither
             assert hit.signals["replaced"] == 0 and hit.replaced is None
 
 
-def test_a_question_about_who_speaks_here_asks_for_a_state_only_if_it_says_now() -> None:
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    assert read_question("Where does Ann live?", speakers=["Ann"], now=at).state is None
-    assert read_question("Where does Ann live now?", speakers=["Ann"], now=at).state == "now"
-
-
 def test_a_user_asked_about_by_name_is_asked_for_a_state_in_these_records_alone() -> None:
     said = [("2025-01-10", "I live in Leeds, near the park"), ("2025-06-20", "I live in York now, near the wall")]
     with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
@@ -458,7 +403,7 @@ def test_the_present_state_is_found_by_way_of_the_former_and_the_former_by_way_o
 def test_whether_something_holds_is_no_likelier_told_by_what_is_newer(alice: Memory) -> None:
     for question, newer in (("Do I live in Headingley?", False), ("Where do I live?", True)):
         for hit in alice.recall(question, limit=8, explain=True):
-            assert "replaced" in hit.signals and ("latest" in hit.signals) == newer
+            assert "replaced" in hit.signals and (hit.signals["latest"] <= _HARDLY or newer)
 
 
 def test_what_does_nothing_but_ask_replaces_nothing() -> None:
@@ -474,7 +419,8 @@ def test_what_does_nothing_but_ask_replaces_nothing() -> None:
 
 def test_several_states_that_hold_together_replace_none_of_each_other(alice: Memory) -> None:
     for hit in alice.recall("Which instruments do I play?", limit=4, explain=True):
-        assert hit.replaced is None and not {"replaced", "replaces", "latest"} & hit.signals.keys()
+        assert hit.replaced is None
+        assert all(hit.signals[name] <= _HARDLY for name in ("replaced", "replaces", "latest"))
 
 
 def test_without_a_sign_of_change_a_later_text_as_likely_adds() -> None:

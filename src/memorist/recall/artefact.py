@@ -1,9 +1,10 @@
 """The fitted numbers of ranking and of contexts: `ranking.json`, which `bench/fit.py` writes.
 
-weights      what each feature counts where a question asks for anything, where it may ask for a state, and where
-             it surely does
+weights      what each feature counts where a question asks for anything, and where it surely asks for a state
 heads        what a text does, told by a vector of the bundled model (see `heads`)
+phrases      which phrases each of the labelled texts holds, as bits (see `heads`)
 confidence   what tells whether a memory holds the answer (see `memorist.context.confidence`)
+telling      from what on a record is told in a context, and how much of it (see `memorist.context.telling`)
 provenance   the data, by name and sha256, the command, and what was measured with each set left out
 """
 
@@ -30,7 +31,7 @@ def artefact() -> Mapping[str, Any]:
 
 
 def weights_of(profile: str) -> Mapping[str, float]:
-    """Return what each feature counts for a question of a profile: "any", "may" or "state"."""
+    """Return what each feature counts for a question of a profile: "any" or "state"."""
     found: Mapping[str, float] = artefact()["weights"][profile]
     return found
 

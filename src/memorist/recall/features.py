@@ -13,8 +13,9 @@ asks_only, asking              it does nothing but ask, by its form and by its v
 asks_covered, nothing_new      it asks in words of this question; all its words are of this question
 unknowing, chats               it says that it does not know; it is small talk
 unanswered                     what was said next is that it is not known
-reply                          it answers a question that is near to this one
+reply, other_reply             it answers a question that is near to this one; it answers another one
 assistant                      an assistant says it
+instructs                      it instructs
 """
 
 import numpy as np
@@ -27,8 +28,12 @@ from memorist.recall.question import Question
 from memorist.recall.temporal import time_fit
 from memorist.records.record import Kind
 
-_UNLIKE = 0.4
-"""A question that is no nearer than this to the one before a reply is another one."""
+_UNLIKE, _THE_SAME = 0.45, 0.65
+"""A question that is no nearer than this to the one before a reply is another one; and one that is surely the same."""
+_NEARER = 0.04
+"""By how much nearer another question must be for one to be the same by 1 / e as likely."""
+_ASKED = 0.3
+"""How likely a text must ask to be compared so."""
 _FITS, _SURELY_FITS = 0.5, 0.7
 """The fitted cosines from which on a record may tell what a question asks for, and from which on it surely does."""
 _RELATED = 0.5
@@ -113,43 +118,58 @@ def doing(
     by_assistant = index.spoken_by(index.in_role("assistant"), rows)
     said = message & ~by_assistant
     before, after = (side[rows].astype(np.intp) for side in index.neighbours())
-    asks_only = index.column(ASKS)[rows] * said * np.float32(1 - talk)
+    likely = {name: _likely(index, heads, name, rows) for name in ("asks", "unknowing", "chats", "instructs")}
     brief = np.minimum(_BRIEF / np.maximum(index.column("length")[rows], 1), 1)
-    likely = _likely(index, heads, "asks", rows)
-    unanswered = _likely(index, heads, "unknowing", after) * brief * said
-    asking = asking_of(index, rows, heads) * np.float32(1 - talk)
+    asks_only = index.column(ASKS)[rows] * said * np.float32(1 - talk)
+    asking, asked = np.split(asking_of(index, np.concatenate([rows, before]), heads), 2)
+    asking = asking * np.float32(1 - talk)
+    unknowing = likely["unknowing"] * brief * message
     covered, nothing_new = _covered(index, question, rows)
-    unknowing = _likely(index, heads, "unknowing", rows) * brief * message
-    asked_before = np.maximum(asking_of(index, before, heads), index.column(ASKS)[before]) * (before >= 0)
-    alike = 2 * np.maximum(_at(near, before) - _UNLIKE, 0)
+    asked = np.maximum(asked, index.column(ASKS)[before]) * (before >= 0) * by_assistant
+    alike = _alike(_at(near, before), asked)
     holding = 1 - _told_later(index, rows, near[rows], said & (asks_only == 0))
     features = {
         "asks_only": asks_only,
         "asking": asking,
         "asks_covered": 2 * np.maximum(asks_only, asking) * covered,
-        "nothing_new": nothing_new * said * np.maximum(asks_only, likely),
+        "nothing_new": nothing_new * said * np.maximum(asks_only, likely["asks"]),
         "unknowing": unknowing,
-        "chats": _likely(index, heads, "chats", rows) * message,
-        "unanswered": unanswered,
-        "reply": asked_before * alike * (1 - unknowing) * holding * np.minimum(3 * brief, 1) * by_assistant,
+        "chats": likely["chats"] * message,
+        "unanswered": _likely(index, heads, "unknowing", after) * brief * said,
+        "reply": asked * alike * (1 - unknowing) * holding * np.minimum(3 * brief, 1),
+        "other_reply": asked * (1 - alike) * brief,
         "repeats": _repeats(index, rows, by_assistant, said & (asks_only == 0)),
         "assistant": brief * by_assistant,
+        "instructs": likely["instructs"] * said,
     }
     return {name: values.astype(np.float32) for name, values in features.items()}
 
 
 def asking_of(index: WallIndex, rows: Rows, heads: Heads) -> Floats:
     """Return how likely messages that are no assistant's do nothing but ask, by their vectors: short ones, and those
-    that were answered with not knowing."""
+    that were answered with not knowing; of a row that is -1, anything."""
     message = index.column("kind")[rows] == KINDS[Kind.MESSAGE]
     said = message & ~index.spoken_by(index.in_role("assistant"), rows)
     length = index.column("length")[rows]
-    unanswered = _likely(index, heads, "unknowing", index.neighbours()[1][rows].astype(np.intp)) * (
-        length <= 2 * _BRIEF
-    )
+    next_said = np.where(rows >= 0, index.neighbours()[1][rows], -1).astype(np.intp)
+    unanswered = _likely(index, heads, "unknowing", next_said) * (length <= 2 * _BRIEF)
     few = np.clip((_BRIEF - length) / (_BRIEF - _FEW), 0, 1)
     asking: Floats = (_likely(index, heads, "asks", rows) ** 2 * np.maximum(few, unanswered) * said).astype(np.float32)
     return asking
+
+
+def _alike(near: Floats, asked: Floats) -> Floats:
+    """Return how likely what was asked before each row is this question in other words, 0 to 1: the nearest of them, if
+    it is near.
+
+    Args:
+        near: the fitted cosine of what was said before each row with the question.
+        asked: how likely that asked for something.
+    """
+    nearest = near[asked > _ASKED].max(initial=0)
+    ramp = np.clip((near - _UNLIKE) / (_THE_SAME - _UNLIKE), 0, 1)
+    alike: Floats = ramp * np.exp(np.minimum(near - nearest, 0) / _NEARER)
+    return alike
 
 
 def _told_later(index: WallIndex, rows: Rows, near: Floats, told: Bools) -> Floats:

@@ -1,15 +1,18 @@
 """Heads: what a text does, told by its vector.
 
-A head is a logistic regression on an embedder's vectors. The heads of a question tell what it asks for. Those of a
-record tell whether it only asks, says that it does not know, or is small talk. They are learned from the labelled
-short texts that are shipped beside this module, so that any embedder has them, in any language that it knows.
+A head is a logistic regression on an embedder's vectors. The heads of a question tell what it asks for, and read which
+of `PHRASES` it holds, too. Those of a record tell whether it only asks, says that it does not know, is small talk, or
+instructs. They are learned from the labelled short texts that are shipped beside this module, so that any embedder has
+them, in any language that it knows.
 """
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
 from io import BytesIO
@@ -22,14 +25,28 @@ from numpy.typing import NDArray
 
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import InvalidInputError
+from memorist.languages import Phrases, plain, tables_of
+from memorist.languages.phrases import spans
+from memorist.recall.artefact import artefact
 from memorist.recall.index import Floats
 from memorist.system.handles import read_file, read_text
 from memorist.system.places import folder
 from memorist.system.writing import replacing
 
-_ASKS = frozenset("now former event all whether state_words event_words time person general talk".split())
-_STATE = frozenset(("now", "whether", "all", "former", "state_words"))
+_ASKS = frozenset("now then former event all whether state_words event_words time person general talk".split())
+_STATE = frozenset(("now", "then", "whether", "all", "former", "state_words"))
 _EVENT = frozenset(("event", "event_words"))
+PHRASES: Sequence[Phrases] = (
+    "now", "is", "did", "was", "before", "past", "several", "whether", "no_state", "how_many", "event", "how_long",
+    "lasted", "when", "who", "where", "first_person", "own",
+)  # fmt: skip
+"""The lists of phrases, in any language, of which a question's heads read whether it holds one."""
+_HELD = 0.3
+"""The number that stands for a phrase that is held, beside a unit vector."""
+_READ = len(PHRASES) + 2
+"""The numbers that a question's heads read beside its vector: of phrases, and of the times that it names."""
+_ANY_DAY = datetime(2026, 6, 15, tzinfo=UTC)
+"""The present for times in labelled texts; whether a text names a time hardly depends on it."""
 _RIDGE = 0.1
 _STEPS = 30
 """Steps of Newton's method; it converges in fewer than ten."""
@@ -60,6 +77,10 @@ AIMS: Mapping[str, Aim] = {
     "seeks_nothing": Aim(Role.QUERY, frozenset(("chat",))),
     "seeks_talk": Aim(Role.QUERY, frozenset(("talk",))),
     "seeks_state": Aim(Role.QUERY, _STATE, _EVENT),
+    "seeks_former": Aim(Role.QUERY, frozenset(("former",)), _STATE - {"former"}),
+    "seeks_all": Aim(Role.QUERY, frozenset(("all",)), _STATE - {"all"}),
+    "seeks_whether": Aim(Role.QUERY, frozenset(("whether",)), (_STATE | _EVENT) - {"whether"}),
+    "seeks_then": Aim(Role.QUERY, frozenset(("then",)), _EVENT),
 }
 """What each head tells, by its name."""
 
@@ -84,6 +105,42 @@ class Heads:
         return odds
 
 
+def with_phrases(vectors: Floats, texts: Sequence[str]) -> Floats:
+    """Return what the heads of a question read: the vectors of questions, and which of `PHRASES` these hold.
+
+    Also whether it names a time, and whether a long one. Shape (len(texts), dimensions + len(PHRASES) + 2).
+    """
+    return _read(vectors, held_in(texts))
+
+
+def _read(vectors: Floats, held: NDArray[np.bool_]) -> Floats:
+    read: Floats = np.concatenate([vectors, np.float32(_HELD) * held.astype(np.float32)], axis=1)
+    return read
+
+
+def held_in(texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Return what a question's heads read of each text beside its vector; shape (len(texts), len(PHRASES) + 2)."""
+    return np.array([[*_phrases_in(text), *_times_in(text)] for text in texts], bool)
+
+
+def _held_in_labelled() -> NDArray[np.bool_]:
+    """Return the same of the labelled texts, which takes seconds to find: it is kept in the artefact."""
+    bits = np.frombuffer(b64decode(artefact()["phrases"]), np.uint8)
+    return np.unpackbits(bits, count=len(labelled()) * _READ).reshape(-1, _READ).astype(bool)
+
+
+def _phrases_in(text: str) -> list[bool]:
+    """Return whether a text holds each of `PHRASES`, in a language that it may be in."""
+    given, tables = plain(text), tables_of(text)
+    return [any(each.says(phrase, given) for each in tables) for phrase in PHRASES]
+
+
+def _times_in(text: str) -> tuple[bool, bool]:
+    """Return whether a text names a time, and whether it names months, seasons or years alone."""
+    named = spans(text, _ANY_DAY)
+    return bool(named), bool(named) and all(span.grain in ("month", "season", "year") for span in named)
+
+
 @cache
 def labelled() -> Sequence[tuple[str, str]]:
     """Return the labelled short texts, as (label, text)."""
@@ -100,7 +157,7 @@ async def heads_of(embedder: BatchedEmbedder) -> Heads:
     Raises:
         EmbedderError: it cannot embed the texts.
     """
-    name = _name_of(embedder.fingerprint)
+    name = _name_of(f"{embedder.fingerprint}@{embedder.dimensions}")
     if name in _LEARNED:
         return _LEARNED[name]
     file: Path | None = None
@@ -120,7 +177,7 @@ async def heads_of(embedder: BatchedEmbedder) -> Heads:
 
 def _name_of(fingerprint: str) -> str:
     """Return the name of the file of an embedder's heads, which changes with what they are learned from."""
-    digest = blake2b(f"{fingerprint}\0{labelled()}\0{AIMS}".encode(), digest_size=16)
+    digest = blake2b(f"{fingerprint}\0{labelled()}\0{AIMS}\0{PHRASES}".encode(), digest_size=16)
     return f"{digest.hexdigest()}.npz"
 
 
@@ -131,7 +188,8 @@ def _kept(file: Path, dimensions: int) -> Heads | None:
             weights = {name: stored[name].astype(np.float32) for name in stored.files if name in AIMS}
     except (OSError, ValueError, EOFError, BadZipFile):
         return None
-    fitting = all(each.shape == (dimensions + 1,) and np.isfinite(each).all() for each in weights.values())
+    sizes = {name: dimensions + 1 + (_READ if AIMS[name].role is Role.QUERY else 0) for name in weights}
+    fitting = all(each.shape == (sizes[name],) and np.isfinite(each).all() for name, each in weights.items())
     return Heads(weights) if fitting else None
 
 
@@ -146,7 +204,10 @@ async def learned(embedder: BatchedEmbedder, *, every: int = 1) -> Heads:
         EmbedderError: it cannot embed them.
     """
     texts = [text for _, text in labelled()[::every]]
-    vectors = {role: await embedder.embed(texts, role) for role in (Role.DOCUMENT, Role.QUERY)}
+    vectors = {
+        Role.DOCUMENT: await embedder.embed(texts, Role.DOCUMENT),
+        Role.QUERY: _read(await embedder.embed(texts, Role.QUERY), _held_in_labelled()[::every]),
+    }
     labels = np.array([label for label, _ in labelled()[::every]])
     heads = {name: _head(vectors[aim.role], labels, aim) for name, aim in AIMS.items()}
     return Heads({name: head for name, head in heads.items() if head is not None})

@@ -17,6 +17,7 @@ from memorist.recall.marks import FOREIGN, LIFE
 from memorist.recall.question import Question
 from memorist.recall.replaced import LEAST, MOST, replacements
 from memorist.recall.scale import Scale
+from memorist.recall.sought import Sought, sought_by
 from memorist.recall.spelling import respelled
 from memorist.recall.temporal import time_fit
 from memorist.recall.words import K1, Statistics, WordScores, score_words
@@ -26,19 +27,13 @@ WEIGHTS = weights_of("any")
 """What each feature counts where a question asks for anything; see docs/research/recall.md."""
 STATES = weights_of("state")
 """What each counts where a state is asked for: what holds now, or held at a time."""
-MILD = weights_of("may")
-"""What each counts where a state may be asked for: "What is the door code?", "door code"."""
-LEAN = 0.8
-"""How far the weights of what may ask for a state go towards `STATES` where its vector surely does."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]
 _MOST_DOING = 160
 """The best records of which it is told what they do: as many as one question that is asked every day for months takes.
 """
-_MOST_MILD = 20
-"""The best records of a question that as likely asks for no state, of which it is found what replaces what; `MOST` of
-one that surely does."""
+_EVEN = 0.5
 _OF_ALL = np.float32(0.5)
 """What `states_around` counts where all states are asked for, of what it counts elsewhere."""
 _TIE = np.float32(1e-5)
@@ -49,6 +44,7 @@ _AT_ONCE = 60e6
 """Microseconds: records that are no further apart were stored together."""
 _AS_IT_IS = Scale()
 _NOBODY = Crowd()
+_UNSOUGHT = Sought()
 _GROUP = 256
 """The rows in a group, of which only the maximum is compared to find the cosine of the last of the nearest: a tenth of
 the work of sorting all."""
@@ -85,7 +81,7 @@ class Ranked:
     `similarities` are cosines; `unsure` tells that they are approximate. `scale` is theirs. `total` is the weighted sum
     of the signals, and the rating. `crowd` is what a score compares a record with: all that were ranked, those left out
     since included. `by` are the numbers of the records that replace them, and `likely` how likely the two speak of the
-    same; None where no state was asked.
+    same; None where no state was asked. `sought` is what the question seeks.
     """
 
     rows: Rows
@@ -100,6 +96,7 @@ class Ranked:
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     by: NDArray[np.int64] | None = None
     likely: Floats | None = None
+    sought: Sought = _UNSOUGHT
 
     def with_exact(self, vectors: Mapping[int, Floats], vector: Floats) -> "Ranked":
         """Return the same with similarities computed from the whole vectors."""
@@ -216,13 +213,12 @@ def rank(index: WallIndex, asked: Search) -> Ranked:
             signals["echo"] = signals["words"] * index.spoken_by(assistants, rows)
     signals |= _conversation(index, rows, signals)
     ranked = _ranked(index, rows, cosines, signals, asked.scale)
-    profile = 0.0, 0.0
+    sought = Sought()
     if asked.vector is not None and len(rows):
-        profile = profile_of(question, asked.scale.asks_state(asked.vector))
-        talk = float(asked.scale.heads.likely("seeks_talk", asked.vector[None])[0])
-        ranked = _second(index, ranked, question, profile, asked.scale.fit(near), talk)
-    crowd = crowd_of(_once(index, ranked), talk="impersonal" in signals, state=profile[1])
-    return replace(ranked, crowd=crowd)
+        sought = sought_by(asked.scale.heads, asked.vector, question)
+        ranked = _second(index, ranked, question, sought, asked.scale.fit(near))
+    crowd = crowd_of(_once(index, ranked), talk="impersonal" in signals, state=sought.state)
+    return replace(ranked, crowd=crowd, sought=sought)
 
 
 def _by_words(index: WallIndex, asked: Search) -> WordScores:
@@ -280,77 +276,46 @@ def _once(index: WallIndex, ranked: Ranked) -> Floats:
     return np.delete(total, repeated) if repeated else total
 
 
-def _sought(question: Question, likely: float) -> float:
-    """Return how far a question is ranked as one for a state, 0 to 1; `likely` is the probability by its vector."""
-    if question.state is None or not question.mild:
-        return float(question.state is not None)
-    return LEAN * max(2 * likely - 1, 0.0) ** 2
-
-
-def profile_of(question: Question, likely: float) -> tuple[float, float]:
-    """Return how far a question is weighed as one that may ask for a state, and as one that does; the rest of 1 as one
-    that asks for anything. `likely` is the probability of a state by its vector."""
-    state = _sought(question, likely)
-    if question.state is None or not question.mild:
-        return 0.0, state
-    if question.guessed and not state:  # nothing speaks for a state
-        return 0.0, 0.0
-    return 1 - state, state
-
-
-def _weights(may: float, state: float) -> Mapping[str, float]:
-    if not (may or state):
+def _weights(state: float) -> Mapping[str, float]:
+    if not state:
         return WEIGHTS
-    return {
-        name: weight + may * (MILD[name] - weight) + state * (STATES[name] - weight) for name, weight in WEIGHTS.items()
-    }
+    return {name: weight + state * (STATES[name] - weight) for name, weight in WEIGHTS.items()}
 
 
-def _second(
-    index: WallIndex, ranked: Ranked, question: Question, profile: tuple[float, float], near: Floats, talk: float
-) -> Ranked:
+def _second(index: WallIndex, ranked: Ranked, question: Question, sought: Sought, near: Floats) -> Ranked:
     """Return the same with the signals that are found among the best only: what each does, how near each is to any
-    question, and, where a state is asked for, what replaces what.
-
-    `profile` and `talk` are of the question (see `doing`), `near` are the fitted cosines of all rows.
+    question, and, where a state is asked for, what replaces what. `near` are the fitted cosines of all rows.
     """
-    may, state = profile
-    if not (may or state):
-        question = replace(question, state=None)
-    ranked = ranked.with_weights(_weights(may, state))
+    ranked = ranked.with_weights(_weights(sought.state))
     best = _foremost(ranked.total, _MOST_DOING)
-    done = doing(index, question, ranked.rows[best], near, ranked.scale.heads, talk)
+    done = doing(index, question, ranked.rows[best], near, ranked.scale.heads, sought.talk)
     ranked = ranked.with_signals({name: _spread_out(values, best, len(ranked.rows)) for name, values in done.items()})
     best = _foremost(ranked.total)
     rows, count = ranked.rows[best], len(ranked.rows)
     generic = ranked.scale.generic(index.vectors.take(rows), index.column(FOREIGN)[rows])
     ranked = ranked.with_signals({"generic": _spread_out(generic, best, count)})
-    if question.state is None:
+    if not sought.state or not len(best):
         return ranked
-    if question.mild:
-        best = _foremost(ranked.total, round(_MOST_MILD + state * (MOST - _MOST_MILD)))
-        rows = ranked.rows[best]
-    if not len(best):  # all tie, and none tells another state than the rest
-        return ranked
-    until = None if question.until is None else question.until * 1e6
-    gap = _AT_ONCE if question.mild else 0
+    until = None if question.until is None or sought.whether > _EVEN else question.until * 1e6
     since = [LIFE[name] for name in question.since]
+    surely = question.first_person or question.present
+    gap = 0 if surely else _AT_ONCE
     found = replacements(index, rows, ranked.total[best], ranked.scale, until, gap, question.tables, since=since)
     around, replaced = _spread_out(found.lift, best, count), _spread_out(found.replaced, best, count)
-    if question.state == "all":  # none is sought in the place of another
-        return ranked.with_signals({"states_around": _OF_ALL * around})
-    signals = {"states_around": around}
-    if question.state == "before":
-        signals["former"] = replaced
-    else:
-        signals |= {"replaced": replaced, "replaces": _spread_out(found.replaces, best, count)}
+    former, one = np.float32(sought.former if until is None else 0), np.float32(1 - sought.every)
     times = index.column("at")[ranked.rows]
     holds = np.ones(count, bool) if until is None else times <= until
-    if question.state in ("now", "then") and not question.mild:
-        earlier = np.searchsorted(np.sort(times), times)
-        signals["latest"] = (earlier / max(count - 1, 1) * holds).astype(np.float32)
-    if until is not None:
-        signals["not_yet"] = (~holds).astype(np.float32)
+    earlier = np.searchsorted(np.sort(times), times)
+    signals = {
+        "states_around": (1 - _OF_ALL * np.float32(sought.every)) * around,
+        "former": former * one * replaced,
+        "replaced": (1 - former) * one * replaced,
+        "replaces": (1 - former) * one * _spread_out(found.replaces, best, count),
+        "latest": (surely * earlier / max(count - 1, 1) * holds * (1 - former) * one * (1 - sought.whether)).astype(
+            "f4"
+        ),
+        "not_yet": (~holds).astype(np.float32),
+    }
     by = np.full(count, -1, np.int64)
     by[best] = np.where(found.by >= 0, index.column("number")[found.by], -1)
     return replace(ranked.with_signals(signals), by=by, likely=_spread_out(found.likely, best, count))

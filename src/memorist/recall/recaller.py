@@ -220,14 +220,13 @@ def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], searc
         signals = {**signals, "background": best.scale.background(vector, index.vectors.take(best.rows))}
     if signals and request.mode == "hybrid":
         share = best.crowd.share(best.total)
-        small_talk = 0.0 if vector is None else float(best.scale.heads.likely("seeks_nothing", vector[None])[0])
         signals = {
             **signals,
             "share": share,
             "instead": best.instead(share),
             "blind": np.full(len(share), 1 / best.crowd.count, np.float32),
             "sum": best.total,
-            "small_talk": np.full(len(share), small_talk, np.float32),
+            "small_talk": np.full(len(share), best.sought.nothing, np.float32),
         }
     told = _by_hit(signals, len(best.rows))
     hits = []

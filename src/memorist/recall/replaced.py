@@ -110,7 +110,7 @@ def replacements(
     """
     seeds = np.argsort(-total, kind="stable")[:SEEDS]
     same = _of_the_same(index, rows, seeds, scale, frozenset[str]().union(*(any_terms(each.code) for each in tables)))
-    later = _later(index, rows, gap, asking_of(index, rows, scale.heads) >= _SURELY_ASKS)
+    later = may_replace(index, rows, scale, gap)
     by_each, of_each = np.where(later[:, seeds], same, 0), np.where(later[seeds].T, same, 0)
     more = np.maximum((by_each + of_each).sum(axis=1, keepdims=True) / kin, 1)
     by_each, of_each = by_each / more, of_each / more
@@ -221,14 +221,15 @@ def _shared(index: WallIndex, rows: Rows, seeds: Rows, passed: Set[str]) -> tupl
     return np.minimum(products(table * information, table[seeds]), 2), other
 
 
-def _later(index: WallIndex, rows: Rows, gap: float, asking: Bools) -> Bools:
+def may_replace(index: WallIndex, rows: Rows, scale: Scale, gap: float = 0) -> Bools:
     """Return which rows, by column, may replace which: what the same person says later, in another conversation, or in
-    the same to correct it.
+    the same to correct it; `gap` as for `replacements`.
 
-    What an assistant says replaces nothing; it repeats what it was told. What does nothing but ask, as `asking` tells
-    where its form does not, tells no state. Nor does what came from an import or the web replace what the user said:
-    whoever had a hand in the later record is the user, the operator, or an author of both.
+    What an assistant says replaces nothing; it repeats what it was told. What does nothing but ask tells no state. Nor
+    does what came from an import or the web replace what the user said: whoever had a hand in the later record is the
+    user, the operator, or an author of both.
     """
+    asking = asking_of(index, rows, scale.heads) >= _SURELY_ASKS
     at, number, session, speaker, kind, authors, asks, corrects = (
         index.column(name)[rows] for name in ("at", "number", "session", "speaker", "kind", "authors", ASKS, CORRECTS)
     )

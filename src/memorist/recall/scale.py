@@ -67,11 +67,6 @@ class Scale:
     heads: Heads = field(default=Heads({}), compare=False)
     moved: bool = field(default=False, compare=False)
 
-    def asks_state(self, vector: Floats) -> float:
-        """Return how likely the vector of a question asks for a state ("the dentist's name"), not for an event ("what
-        the dentist did"): 0 to 1, and 0.5 where that is not known."""
-        return float(self.heads.likely("seeks_state", vector[None])[0])
-
     def levelled(self, cosines: Floats, foreign: NDArray[np.bool_]) -> Floats:
         """Return the cosines of some rows with one question as if all texts were in the question's language.
 
