@@ -11,9 +11,9 @@ from memorist.records.record import Hit
 WEIGHTS: Mapping[str, float] = artefact()["confidence"]
 """Fitted by bench/context/fit.py on questions that a memory can answer and on others that it cannot, in memories of 1
 to 5,000 records; see docs/research/context.md."""
-MIN_CONFIDENCE = 0.05
+MIN_CONFIDENCE: float = artefact()["telling"]["min_confidence"]
 """Below this confidence, a context tells only what always holds."""
-SMALL_TALK = 0.8
+SMALL_TALK: float = artefact()["telling"]["small_talk"]
 """How likely what is said must ask for nothing for a context to be silent, whatever was recalled: greetings, thanks and
 laughter lie above it, and of the questions of the public sets one in two hundred, most of them calls of functions.
 """

@@ -22,6 +22,7 @@ from memorist.languages.writing import day_of
 from memorist.operations import requests
 from memorist.operations.answers import Context
 from memorist.operations.requests import Narrowing
+from memorist.recall.artefact import artefact
 from memorist.recall.question import MAX_TEXT
 from memorist.records.origins import Trust
 from memorist.records.record import Hit, Kind, Record
@@ -31,17 +32,19 @@ from memorist.system.aside import aside
 
 STANDING_SHARE = 1 / 3
 """The share of the budget that standing content (topics, pinned records, instructions) may take."""
-LEAST_SHARE = 0.002
+_LIMITS: Mapping[str, float] = artefact()["telling"]
+"""Chosen by bench/lived/limits.py."""
+LEAST_SHARE = _LIMITS["least_share"]
 """A record is told whose share of the probability is at least so much of the best one's."""
-BLIND, MOST_BLIND = 0.75, 0.01
+BLIND, MOST_BLIND = _LIMITS["blind"], _LIMITS["most_blind"]
 """A record must hold so much of what a record drawn blindly would, and the most that is asked for that."""
-ONE_SHARE = 0.2
+ONE_SHARE = _LIMITS["one_share"]
 """The share of the budget that one record may take, unless it is short or likely to answer."""
-MOST_SHARE = 0.6
+MOST_SHARE = _LIMITS["most_share"]
 """The largest share of the budget that any record may take."""
 TIGHT_FROM = 4
 """The position in the order after which less is shown of a record."""
-_SHORT = 80
+SHORT = _LIMITS["short"]
 """The most words of a record that is not cut, unless it comes late or the budget is small."""
 _LEAST = 1e-6
 _WITH_COMPANY = 3
@@ -103,7 +106,7 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
 def _room(hit: Hit, tokens: int) -> int:
     """Return how many words of a hit may be shown: a hit's score is also its share of the budget."""
     words = tokens / _TOKENS_A_WORD
-    return int(min(max(_SHORT, words * max(ONE_SHARE, hit.score)), words * MOST_SHARE))
+    return int(min(max(SHORT, words * max(ONE_SHARE, hit.score)), words * MOST_SHARE))
 
 
 def _telling(new: list[Hit]) -> tuple[list[Hit], str]:
