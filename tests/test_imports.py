@@ -130,8 +130,11 @@ def test_a_users_folders_are_where_the_library_says(kind: str, given: str, monke
 def test_a_recall_loads_neither_masked_arrays_of_numpy_nor_indexes_beside_the_store() -> None:
     code = """
 from memorist import Draft
+from memorist.recall import heads
 from memorist.sync import Memory
 from memorist.testing import HashEmbedder
+
+heads._LONG = 3600  # on a busy machine, learning them takes so long that they are kept in a file
 
 def said(speaker, day):
     payload, at = {"speaker": speaker}, f"2026-01-0{day}"
