@@ -195,7 +195,7 @@ async def test_a_face_takes_a_blocking_memory_and_leaves_it_open(face: Face, tmp
 @faces
 @pytest.mark.parametrize("wrong", [7, object(), ["own.db"]], ids=["number", "object", "list"])
 async def test_a_face_says_what_is_no_memory(face: Face, wrong: Any) -> None:
-    with pytest.raises(ValueError, match=r"give an open memory.* path or URL"):  # some frameworks wrap the error
+    with pytest.raises(ValueError, match=r"pass an open Memory.* path or URL"):  # some frameworks wrap the error
         await face(wrong)
 
 

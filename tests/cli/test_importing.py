@@ -86,7 +86,9 @@ def test_it_asks_which_column_of_a_table_is_the_text(tmp_path: Path, memorist: C
     finally:
         os.close(keyboard)
         os.close(terminal)
-    assert memorist("import", path, "--text", "two", "--yes").out.splitlines()[-1].startswith("0 added, 1 there")
+    assert (
+        memorist("import", path, "--text", "two", "--yes").out.splitlines()[-1].startswith("0 added, 1 already stored")
+    )
     assert "name it, such as --text COLUMN; available: one, two" in memorist("import", path, "--yes").err
 
 

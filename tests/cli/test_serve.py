@@ -154,7 +154,7 @@ def test_workers_are_replaced_without_a_failed_request_and_one_that_dies_too(db:
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=240)
         assert process.returncode == 0 and "every acknowledged write is stored" in out
-        assert "ended by itself with -9" in err
+        assert "exited with -9" in err
         assert not any(Path(f"/proc/{pid}").exists() for pid in last)
     with Memory.open(db, embedder="hash") as memory:
         assert memory.count(everyone=True) == len(done)

@@ -144,7 +144,7 @@ def test_an_index_beside_a_store_that_finds_no_candidates_is_refused() -> None:
     class Plain(SQLiteStore):
         candidates = Store.candidates  # as a store that does not override it
 
-    with pytest.raises(InvalidInputError, match="finds no candidates"):
+    with pytest.raises(InvalidInputError, match="does not support one"):
         indexed(Plain(None), OwnIndex())
 
 

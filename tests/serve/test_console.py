@@ -409,7 +409,7 @@ async def test_only_an_operator_sees_the_settings(browser: Browser, everyone: Me
             await page.goto(f"{site}/login?next=/status")
             await page.get_by_label("Token").fill(secret)
             await page.get_by_role("button", name="Sign in").click()
-            await expect(page.locator("dl").first).to_contain_text("the store answers")
+            await expect(page.locator("dl").first).to_contain_text("the store responds")
             assert await page.get_by_text("<hash>").count() == shown
 
 

@@ -293,7 +293,7 @@ async def test_a_folder_is_chosen(browser: Browser, site: str, alice: Memory, tm
         await page.goto(f"{site}/import?user=alice")
         await page.get_by_label("Or a folder").set_input_files(tmp_path / "vault")
         if not script:
-            await page.get_by_role("button", name="Read").click()
+            await page.get_by_role("button", name="Upload").click()
         await expect(page.locator(".found")).to_contain_text("2 notes")
         await page.get_by_role("button", name="Import", exact=True).click()
         await expect(page.locator(".found")).to_contain_text("2 added" if script else "0 added, 2 already stored")

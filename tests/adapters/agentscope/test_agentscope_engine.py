@@ -116,7 +116,7 @@ async def test_it_needs_no_argument_at_all(tmp_path: Path, monkeypatch: pytest.M
     for kind in (ReMePersonalLongTermMemory, ReMeTaskLongTermMemory):
         async with kind() as one:
             await one.record_to_memory("", ["Tea is at four"])
-            assert await one.retrieve(user("tea")) == "Tea is at four"
+            assert (await one.retrieve(user("tea"))).endswith("Tea is at four")
 
 
 async def test_an_open_memory_has_its_embedder(memory: Memory) -> None:
@@ -229,7 +229,7 @@ async def test_without_a_model_the_insights_are_the_experiences(entered: Make) -
     one = await entered(ReMeTaskLongTermMemory)
     await one.record_to_memory("It was slow", ["Add indexes on WHERE clause columns", "Use EXPLAIN ANALYZE"])
     found = await one.retrieve_from_memory(["indexes on WHERE columns"], top_k=1)
-    assert said(found) == "Keyword 'indexes on WHERE columns':\nAdd indexes on WHERE clause columns"
+    assert said(found) == "Keyword 'indexes on WHERE columns':\n(from the tool) Add indexes on WHERE clause columns"
     assert len((await one.retrieve(user("indexes EXPLAIN"))).split("\n\n")) == 2
 
 
@@ -237,7 +237,7 @@ async def test_without_a_model_a_course_of_messages_is_found_by_its_task(entered
     one = await entered(ReMeTaskLongTermMemory)
     await one.record([user("Deploy the staging server"), friday("Run make deploy twice")], score=0.5)
     assert await one.retrieve(user("deploy the staging server")) == (
-        "When to use: Deploy the staging server\nExperience: assistant: Run make deploy twice"
+        "When to use: Deploy the staging server\nExperience: (from the tool) assistant: Run make deploy twice"
     )
     [hit] = await memory.scoped(user="alice").experiences.search("deploy")
     assert hit.record.payload["score"] == 0.5
@@ -255,7 +255,7 @@ async def test_a_model_draws_experiences_and_only_valid_ones_are_kept(entered: M
     one = await entered(ReMeTaskLongTermMemory, model=script)
     await one.record([user("Make it fast"), friday("I added an index")], score=1.0)
     assert await one.retrieve(user("a slow query")) == (
-        "When to use: A query on a large table is slow\nExperience: Add an index first"
+        "When to use: A query on a large table is slow\nExperience: (from the tool) Add an index first"
     )
     assert script.seen[0][1]["success"] is True
     await one.record([user("Make it faster"), friday("I gave up")], score=0.99)
@@ -289,7 +289,7 @@ async def test_guidelines_end_with_exact_statistics(entered: Make) -> None:
     done = await one.record_to_memory("worked", calls)
     assert said(done) == "Successfully recorded 20 tool execution results and generated usage guidelines."
     assert said(await one.retrieve_from_memory(["search"])) == (
-        f"Retrieved 1 tool memory(ies):\n\nTool: search\nAsk for few results.\n\n{STATISTICS}"
+        f"Retrieved 1 tool memory(ies):\n\nTool: search\n(from the tool) Ask for few results.\n\n{STATISTICS}"
     )
 
 

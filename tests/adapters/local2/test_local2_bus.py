@@ -227,7 +227,7 @@ async def test_an_answer_waits_for_an_embedder_that_is_away(
         for number in range(3):
             await bus.publish(answer_of("Which number?", f"The number {number}.", query_id=f"q-{number}"))
         await bus.idle()
-        assert "wait: nobody answers" in caplog.text and service.find_episode("q-0") is None
+        assert "will be retried: nobody answers" in caplog.text and service.find_episode("q-0") is None
         away = False
         assert agent._retry is not None
         await agent._retry
@@ -268,7 +268,7 @@ async def test_a_failing_store_is_logged_never_raised(
     service.close()
     answer = answer_of("a private question", "a private answer")
     await MemoryAgent(service).handle(answer)
-    assert f"the answer {answer.message_id} was not remembered: ClosedError" in caplog.text
+    assert f"the answer {answer.message_id} was not stored: ClosedError" in caplog.text
     assert "private" not in caplog.text
 
 

@@ -75,7 +75,7 @@ def test_topics_are_never_embedded_in_a_store_of_ours(tmp_path: Path) -> None:
 def test_a_key_that_starts_with_no_prefix_is_refused_with_a_text_that_says_so(
     service: MemoryService, topic: str
 ) -> None:
-    with pytest.raises(ValueError, match=r"starts with user\., project\. or constraint\."):
+    with pytest.raises(ValueError, match=r"start with user\., project\. or constraint\."):
         service.write_topic(topic, "x")
     assert service.recall_topic(topic) is None
 
@@ -83,7 +83,7 @@ def test_a_key_that_starts_with_no_prefix_is_refused_with_a_text_that_says_so(
 def test_the_prefixes_can_be_chosen(settings: dict[str, Any]) -> None:
     with MemoryService(settings, topic_prefixes=["team."]) as service:
         service.write_topic("team.motto", "Ship it")
-        with pytest.raises(InvalidInputError, match=r"starts with team\. and"):
+        with pytest.raises(InvalidInputError, match=r"start with team\. followed"):
             service.write_topic("user.name", "Richard")
 
 
@@ -502,8 +502,8 @@ def test_an_empty_file_means_the_defaults(tmp_path: Path) -> None:
         ("top_k: many", "top_k must be a whole number"),
         ("top_k: 0", "top_k must be a whole number"),
         ("min_score: 3", "min_score must be a number from 0 to 1"),
-        ("collection: ''", "collection must be a text"),
-        ("store: 5", "store must be a text"),
+        ("collection: ''", "collection must be a string"),
+        ("store: 5", "store must be a string"),
         ("topic_prefixes: user.", "topic_prefixes must be a list"),
     ],
 )

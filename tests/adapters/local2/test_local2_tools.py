@@ -145,7 +145,7 @@ async def test_a_key_that_starts_with_no_prefix_is_refused_in_words(
 ) -> None:
     for topic in ("language", "", "user."):
         text = await save(service).call({"topic": topic, "content": "Elixir"})
-        assert "starts with user., project. or constraint." in text
+        assert "start with user., project. or constraint." in text
         assert service.recall_topic(topic) is None
 
 

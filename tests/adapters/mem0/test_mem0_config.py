@@ -73,8 +73,8 @@ def test_chat_models_behind_an_endpoint(provider: str) -> None:
             "host, port in the config of vector_store",
         ),
         ({"vector_store": 5}, "a provider and a config"),
-        ({"vectorstore": {}}, "no vectorstore"),
-        ({"memorist": {"path": "x"}}, "'memorist' has no path"),
+        ({"vectorstore": {}}, "unknown names in the configuration: vectorstore"),
+        ({"memorist": {"path": "x"}}, "unknown names in 'memorist': path"),
         (5, "a configuration is a dict"),
     ],
 )

@@ -269,7 +269,7 @@ async def test_a_port_that_is_taken_is_said(serve: Any) -> None:
 
 
 async def test_a_memory_that_is_bound_cannot_be_served(alice: Memory) -> None:
-    with pytest.raises(InvalidInputError, match="bound to no tenant"):
+    with pytest.raises(InvalidInputError, match="not bound to a tenant"):
         create_app(Gate(memory=alice))
 
 
@@ -313,7 +313,7 @@ async def test_a_server_that_is_read_only_is_so_for_every_token(everyone: Memory
     [
         ([(b"memorist-user", b"Jos\xe9")], "", "the header Memorist-User is not UTF-8"),
         ([(b"memorist-user", b"")], "", "the header Memorist-User must not be blank"),
-        ([(b"memorist-user", b"alice"), (b"memorist-user", b"bob")], "", "the header Memorist-User comes 2 times"),
+        ([(b"memorist-user", b"alice"), (b"memorist-user", b"bob")], "", "the header Memorist-User was sent 2 times"),
         ([(b"memorist-user", "ali\u200bce".encode())], "", "user must not hold U+200B"),
         ([], "?user=alice", "this address takes no argument 'user'"),
     ],

@@ -213,7 +213,7 @@ def _book(config: MemoryConfig, memory: Memory | str | PathLike[str] | None, emb
     if isinstance(memory, str | PathLike):
         return MemoryBook(Memory.open(memory), owned=True)
     if memory is not None and not isinstance(memory, Memory):
-        raise InvalidInputError(f"give an open memory of `memorist.sync`, or a path or URL, not {shown(memory)}")
+        raise InvalidInputError(f"pass an open Memory of `memorist.sync`, or a path or URL, not {shown(memory)}")
     if memory is not None:
         return MemoryBook(memory, owned=False)
     assert embedder is not None
