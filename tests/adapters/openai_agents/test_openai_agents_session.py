@@ -243,7 +243,7 @@ async def test_what_an_embedder_that_fails_left_is_embedded_later(
     items = [{"role": "user", "content": f"Number {number} is a violin"} for number in range(100)]
     async with Memory.open(tmp_path / "m.db", embedder=embedder) as memory:
         await MemoristSession("monday", memory.scoped(user="alice")).add_items(items)
-    assert "found by their words alone" in caplog.text
+    assert "finds them by words only" in caplog.text
     async with Memory.open(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
         alice = memory.scoped(user="alice")
         assert await MemoristSession("monday", alice).get_items() == items

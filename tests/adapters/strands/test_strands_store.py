@@ -177,4 +177,4 @@ async def test_an_agent_with_a_blocking_memory_is_told_what_it_knows(tmp_path: P
 
 async def test_what_is_no_memory_is_refused_at_once() -> None:
     with pytest.raises(InvalidInputError, match="pass an open Memory"):
-        MemoristStore("memory.db")  # type: ignore[arg-type]
+        MemoristStore(7)  # type: ignore[arg-type]
