@@ -42,7 +42,7 @@ from memorist import Scope
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.operations.requests import Recall
 from memorist.recall import artefact, embedded, marks_of, terms_of
-from memorist.recall.heads import held_in, labelled, learned
+from memorist.recall.heads import held_in_labelled, learned
 from memorist.recall.index import WallIndex
 from memorist.recall.question import read_question
 from memorist.recall.rank import Search, rank
@@ -315,7 +315,7 @@ async def main() -> int:
         artefact.artefact()["weights"][profile] |= {n: 0.0 for n in names() if n not in artefact.weights_of(profile)}
     evaluator = load_evaluator(given.data.parent / "eval_retrieval.py")
     folders = {name: (own if (own := _BENCH / "data" / name).is_dir() else given.data / name) for name in EVERY}
-    phrases = b64encode(np.packbits(held_in([text for _, text in labelled()]))).decode()
+    phrases = b64encode(np.packbits(held_in_labelled())).decode()
     cast(dict[str, Any], artefact.artefact())["phrases"] = phrases  # for `learned`
     heads = (await learned(_EMBEDDER)).weights
     sets = {name: await examples(evaluator, folder, EVERY[name]) for name, folder in folders.items()}

@@ -9,7 +9,7 @@ import pytest
 from memorist.embedders import BatchedEmbedder, BundledEmbedder, Embedder, Role
 from memorist.errors import InvalidInputError
 from memorist.recall import heads as module
-from memorist.recall.heads import AIMS, heads_of, labelled, learned, regression, with_phrases
+from memorist.recall.heads import AIMS, heads_of, held_by, labelled, learned, regression, with_phrases
 from memorist.recall.scale import bundled_heads, measure
 from memorist.testing import HashEmbedder
 
@@ -45,7 +45,7 @@ def learned_of(dimensions: int) -> module.Heads:
     """Return one head for every aim, which all fit vectors of a size."""
     sizes = {
         Role.DOCUMENT: dimensions + 1,
-        Role.QUERY: len(with_phrases(np.ones((1, dimensions), np.float32), [""])[0]) + 1,
+        Role.QUERY: len(with_phrases(np.ones((1, dimensions), np.float32), held_by("", ()))[0]) + 1,
     }
     return module.Heads({name: np.ones(sizes[aim.role], np.float32) for name, aim in AIMS.items()})
 
@@ -66,7 +66,7 @@ async def test_every_label_serves_a_head_or_is_told_from_one() -> None:
 
 @pytest.mark.slow
 def test_the_phrases_of_the_labelled_texts_are_those_that_are_kept() -> None:
-    assert (module.held_in([text for _, text in labelled()]) == module._held_in_labelled()).all()
+    assert (module.held_in_labelled() == module._kept_of_labelled()).all()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ them, in any language that it knows.
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 
 from memorist.embedders import BatchedEmbedder, Role
 from memorist.errors import InvalidInputError
-from memorist.languages import Phrases, plain, tables_of
+from memorist.languages import Phrases
 from memorist.languages.phrases import spans
 from memorist.recall.artefact import artefact
 from memorist.recall.index import Floats
+from memorist.recall.question import PHRASES, phrases_in
 from memorist.system.handles import read_file, read_text
 from memorist.system.places import folder
 from memorist.system.writing import replacing
@@ -36,11 +37,6 @@ from memorist.system.writing import replacing
 _ASKS = frozenset("now then former event all whether state_words event_words time person general talk".split())
 _STATE = frozenset(("now", "then", "whether", "all", "former", "state_words"))
 _EVENT = frozenset(("event", "event_words"))
-PHRASES: Sequence[Phrases] = (
-    "now", "is", "did", "was", "before", "past", "several", "whether", "no_state", "how_many", "event", "how_long",
-    "lasted", "when", "who", "where", "first_person", "own",
-)  # fmt: skip
-"""The lists of phrases, in any language, of which a question's heads read whether it holds one."""
 _HELD = 0.3
 """The number that stands for a phrase that is held, beside a unit vector."""
 _READ = len(PHRASES) + 2
@@ -105,34 +101,34 @@ class Heads:
         return odds
 
 
-def with_phrases(vectors: Floats, texts: Sequence[str]) -> Floats:
-    """Return what the heads of a question read: the vectors of questions, and which of `PHRASES` these hold.
+def with_phrases(vectors: Floats, held: NDArray[np.bool_]) -> Floats:
+    """Return what the heads of a question read: the vectors of questions, and what `held_by` tells of each.
 
-    Also whether it names a time, and whether a long one. Shape (len(texts), dimensions + len(PHRASES) + 2).
+    Shape (len(vectors), dimensions + len(PHRASES) + 2).
     """
-    return _read(vectors, held_in(texts))
-
-
-def _read(vectors: Floats, held: NDArray[np.bool_]) -> Floats:
     read: Floats = np.concatenate([vectors, np.float32(_HELD) * held.astype(np.float32)], axis=1)
     return read
 
 
-def held_in(texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Return what a question's heads read of each text beside its vector; shape (len(texts), len(PHRASES) + 2)."""
-    return np.array([[*_phrases_in(text), *_times_in(text)] for text in texts], bool)
+def held_by(text: str, phrases: Collection[Phrases]) -> NDArray[np.bool_]:
+    """Return which of `PHRASES` a text holds, whether it names a time, and whether a long one; shape (1, their number).
+
+    Args:
+        text: a question.
+        phrases: those that it holds, as `phrases_in` says.
+    """
+    return np.array([[*(each in phrases for each in PHRASES), *_times_in(text)]], bool)
 
 
-def _held_in_labelled() -> NDArray[np.bool_]:
-    """Return the same of the labelled texts, which takes seconds to find: it is kept in the artefact."""
+def held_in_labelled() -> NDArray[np.bool_]:
+    """Return the same of each labelled text, read anew."""
+    return np.concatenate([held_by(text, phrases_in(text)) for _, text in labelled()])
+
+
+def _kept_of_labelled() -> NDArray[np.bool_]:
+    """Return the same as it is kept in the artefact, since reading it takes seconds."""
     bits = np.frombuffer(b64decode(artefact()["phrases"]), np.uint8)
     return np.unpackbits(bits, count=len(labelled()) * _READ).reshape(-1, _READ).astype(bool)
-
-
-def _phrases_in(text: str) -> list[bool]:
-    """Return whether a text holds each of `PHRASES`, in a language that it may be in."""
-    given, tables = plain(text), tables_of(text)
-    return [any(each.says(phrase, given) for each in tables) for phrase in PHRASES]
 
 
 def _times_in(text: str) -> tuple[bool, bool]:
@@ -206,7 +202,7 @@ async def learned(embedder: BatchedEmbedder, *, every: int = 1) -> Heads:
     texts = [text for _, text in labelled()[::every]]
     vectors = {
         Role.DOCUMENT: await embedder.embed(texts, Role.DOCUMENT),
-        Role.QUERY: _read(await embedder.embed(texts, Role.QUERY), _held_in_labelled()[::every]),
+        Role.QUERY: with_phrases(await embedder.embed(texts, Role.QUERY), _kept_of_labelled()[::every]),
     }
     labels = np.array([label for label, _ in labelled()[::every]])
     heads = {name: _head(vectors[aim.role], labels, aim) for name, aim in AIMS.items()}

@@ -23,6 +23,11 @@ MAX_TEXT = 4000
 
 _LEAST = 3
 """The fewest words of a question without its time."""
+PHRASES: Sequence[Phrases] = (
+    "now", "is", "did", "was", "before", "past", "several", "whether", "no_state", "how_many", "event", "how_long",
+    "lasted", "when", "who", "where", "first_person", "own",
+)  # fmt: skip
+"""The lists of phrases, in any language, that are looked for in a question."""
 _ASKING: Sequence[Phrases] = ("who", "when", "where", "how_many", "whether")
 """What shows a question where no mark does."""
 
@@ -61,6 +66,8 @@ class Question:
     """Whether it asks for what is planned for some days, a week at most: "What do I have on Friday?"."""
     weekly: int = 0
     """The days of the week for which it is asked what recurs, each a bit of it, as `bits_of` says."""
+    held: frozenset[Phrases] = frozenset()
+    """Of which `PHRASES` it holds one."""
     since: frozenset[str] = frozenset()
     """The changes of a life since which it asks what is so: of "Where do I live?" a move."""
 
@@ -114,22 +121,18 @@ def read_question(
     if speakers:
         text = _in_first_person(text, {s for user in users for s in own_names_in(text, user)} - spoken, tables)
     gone = {t for s in spoken for t in terms(s)}
-    plainly, spoken_in = plain(text), tables_of(text)
-
-    def says(what: Phrases) -> bool:
-        return any(each.says(what, plainly) for each in spoken_in)
-
-    past = says("did") or says("was") or says("before")
-    phrase = not (asks(text, tables) or any(map(says, _ASKING)))
-    lies: Lies = "behind" if past else "ahead" if says("is") else "either" if phrase else "behind"
+    held = phrases_in(text)
+    past = not held.isdisjoint(("did", "was", "before"))
+    phrase = not asks(text, tables) and held.isdisjoint(_ASKING)
+    lies: Lies = "behind" if past else "ahead" if "is" in held else "either" if phrase else "behind"
     pointed = tuple(spans(text, now, years, lies=lies))
     ahead = lies != "behind" and bool(pointed) and all(span.end - span.start <= WEEK for span in pointed)
     asked = [t for t in asked_terms(_without_times(text, now, counted=True) if ahead else text) if t not in gone]
-    until = _until(pointed, now, before=says("before"))
+    until = _until(pointed, now, before="before" in held)
     # Where nobody speaks, the records speak of "the user" as the question does.
     embed = text if speakers else given
-    lasting = bool(pointed) and all(map(_is_long, pointed)) and not says("event") and not says("whether")
-    if until is not None and lasting and (says("first_person") or says("was")) and not named:
+    lasting = bool(pointed) and all(map(_is_long, pointed)) and held.isdisjoint(("event", "whether"))
+    if until is not None and lasting and not held.isdisjoint(("first_person", "was")) and not named:
         embed = _without_times(embed, now)
     return Question(
         text=text,
@@ -137,9 +140,9 @@ def read_question(
         terms=Counter(asked),
         pairs=tuple(dict.fromkeys(pairwise(asked))),
         speakers=frozenset(named),
-        first_person=says("first_person") or says("own"),
-        present=says("now"),
-        when=says("when"),
+        first_person=not held.isdisjoint(("first_person", "own")),
+        present="now" in held,
+        when="when" in held,
         spans=pointed,
         tables=tuple(tables) if languages_of(text) else (),
         former=[term for term in former_terms(text) if term not in gone and term not in asked],
@@ -147,8 +150,15 @@ def read_question(
         lasting=lasting,
         ahead=ahead,
         weekly=(weekdays_of(pointed) if ahead else 0) | (0 if past else bits_of(recurring_in(text))),
+        held=held,
         since=_since(text, tables),
     )
+
+
+def phrases_in(text: str) -> frozenset[Phrases]:
+    """Return of which `PHRASES` a text holds one, in a language that it may be in."""
+    given, tables = plain(text), tables_of(text)
+    return frozenset(phrase for phrase in PHRASES if any(each.says(phrase, given) for each in tables))
 
 
 def _since(text: str, tables: Iterable[Language]) -> frozenset[str]:

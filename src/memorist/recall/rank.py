@@ -305,15 +305,14 @@ def _second(index: WallIndex, ranked: Ranked, question: Question, sought: Sought
     former, one = np.float32(sought.former if until is None else 0), np.float32(1 - sought.every)
     times = index.column("at")[ranked.rows]
     holds = np.ones(count, bool) if until is None else times <= until
-    earlier = np.searchsorted(np.sort(times), times)
+    newness = np.searchsorted(np.sort(times), times) / max(count - 1, 1)
+    newest = surely * (1 - former) * one * np.float32(1 - sought.whether)
     signals = {
         "states_around": (1 - _OF_ALL * np.float32(sought.every)) * around,
         "former": former * one * replaced,
         "replaced": (1 - former) * one * replaced,
         "replaces": (1 - former) * one * _spread_out(found.replaces, best, count),
-        "latest": (surely * earlier / max(count - 1, 1) * holds * (1 - former) * one * (1 - sought.whether)).astype(
-            "f4"
-        ),
+        "latest": (newest * newness * holds).astype(np.float32),
         "not_yet": (~holds).astype(np.float32),
     }
     by = np.full(count, -1, np.int64)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memorist.recall.heads import Heads, with_phrases
+from memorist.recall.heads import Heads, held_by, with_phrases
 from memorist.recall.index import Floats
 from memorist.recall.question import Question
 
@@ -38,7 +38,7 @@ class Sought:
 
 def sought_by(heads: Heads, vector: Floats, question: Question) -> Sought:
     """Return what a question seeks."""
-    read = with_phrases(vector[None], [question.text])
+    read = with_phrases(vector[None], held_by(question.text, question.held))
     named = ("state", "then", "former", "all", "whether", "talk")
     state, then, former, every, whether, talk = (
         float(heads.likely(f"seeks_{name}", read)[0]) if f"seeks_{name}" in heads.weights else 0.0 for name in named
