@@ -151,7 +151,8 @@ async def after_turn(
 
     Raises:
         InvalidInputError: something is not a message, or there is no session.
-        StoreError, EmbedderError: nothing was stored; the call can be repeated.
+        StoreError: nothing was stored; the call can be repeated.
+        EmbedderError: likewise. Of more than 32 new messages the embedder's failure is logged, and they are stored.
     """
     talk, given = memory.conversation(session), _listed(messages)
     place = memory.scope.narrowed(session=session), *sorted(roles)

@@ -77,7 +77,7 @@ class HandlingEngine(Engine):
     """Answers each request by its handler.
 
     Args:
-        core: the store and the embedder, which it opens and closes.
+        core: the store and the embedder; this engine opens and closes them.
     """
 
     def __init__(self, core: Core) -> None:

@@ -119,7 +119,7 @@ def check_remove(write: Remove, stored: Stored | None, moment: datetime) -> Remo
 
     Args:
         write: the requested removal.
-        stored: the record with its id, expired or not; None where there is none.
+        stored: the record that has this id, even an expired one; None if no record has it.
         moment: the present.
 
     Raises:

@@ -62,7 +62,7 @@ class Job:
         return list(self.columns) or (list(self.found.columns) if self.found is not None else [])
 
     def guess(self, name: str) -> str | None:
-        """Return the column that was recognised as `name`; None if there is none, or if one was chosen."""
+        """Return the column that the reader recognised as `name`; None if it found none, or the user chose one."""
         if self.found is None or name in self.options.columns:
             return None
         return next((column for column, what in self.found.columns.items() if what == name), None)

@@ -24,7 +24,7 @@ class Claim:
         self._file: int | None = None
 
     def take(self) -> bool:
-        """Take the claim; return whether it is free, which it also is where no file can be made."""
+        """Take the claim. Return False if another holds it, and True if this one does or no file can be made."""
         if self.path is None:
             return True
         try:
