@@ -538,7 +538,7 @@ async def test_a_newer_file_names_the_copy_from_before_its_upgrade(tmp_path: Pat
 async def test_a_file_that_can_only_be_read_is_counted_and_recalled(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorist.recall.keeping.KEPT_FROM", 5)
+    monkeypatch.setattr("memorist.recall.persistence.KEPT_FROM", 5)
     path = shelf / "memory.db"
     async with open_memory(path) as memory:
         ids = {record.id for record in await memory.remember([f"coffee {n}" for n in range(20)])}

@@ -320,7 +320,7 @@ SAFE: Mapping[str, str] = {
     "language/prompting.py": "a file of the package",
     "languages/detection.py": "a file of the package",
     "languages/table.py": "a file of the package",
-    "recall/spill.py": "a file without a name",
+    "recall/mapped_codes.py": "a file without a name",
     "secrets/finding.py": "a file of the package",
     "serve/counts.py": "a file without a name",
     "serve/rest/whole.py": "a copy that it has just made",

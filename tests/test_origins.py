@@ -301,7 +301,7 @@ async def test_what_comes_through_a_door_comes_through_it_from_any_thread(alice:
     refused: list[ScopeError] = []
 
     def plain_thread() -> None:
-        """Call the blocking twin as a program's own thread does, which has none of the caller's context."""
+        """Call the blocking client as a program's own thread does, which has none of the caller's context."""
         blocking = sync.Memory(rest)
         blocking.remember("Refunds within 300 days", id="said")
         for memory in (blocking, blocking.scoped(session="s"), blocking.through("app"), blocking.through(CLI)):

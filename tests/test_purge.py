@@ -43,8 +43,8 @@ VICTIM, MARK = "qvictimz", "qmarkz"
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a file in which indexes are kept of a few records on."""
-    monkeypatch.setattr("memorist.recall.keeping.KEPT_FROM", 10)
-    monkeypatch.setattr("memorist.recall.keeping.SEGMENT_ROWS", 32)
+    monkeypatch.setattr("memorist.recall.persistence.KEPT_FROM", 10)
+    monkeypatch.setattr("memorist.recall.persistence.SEGMENT_ROWS", 32)
     return tmp_path / "memory.db"
 
 

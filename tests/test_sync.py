@@ -17,6 +17,7 @@ import pytest
 from memorist import kinds, sync
 from memorist import memory as asynchronous
 from memorist.admin import Admin
+from memorist.blocking_client import BlockingClient, blocking_name
 from memorist.errors import (
     ClosedError,
     ConflictError,
@@ -29,7 +30,6 @@ from memorist.errors import (
 from memorist.records.record import Draft, Kind, Record
 from memorist.sync import Memory
 from memorist.testing import HashEmbedder
-from memorist.twin import Twin, blocking_name
 
 ROOT = Path(__file__).parent.parent
 PAIRS = [(getattr(sync, name), getattr(sync, name)._of) for name in sync.__all__]
@@ -47,27 +47,27 @@ def memory(path: Path) -> Iterator[Memory]:
 
 
 @pytest.fixture
-def twin_of() -> Iterator[Callable[[type], Any]]:
-    """Return a function that gives a class a twin, for this test alone."""
-    before = dict(Twin._twins)
-    yield lambda original: type("Twinned", (Twin,), {}, of=original)
-    Twin._twins.clear()
-    Twin._twins.update(before)
+def client_of() -> Iterator[Callable[[type], Any]]:
+    """Return a function that gives a class a blocking client, for this test alone."""
+    before = dict(BlockingClient._clients)
+    yield lambda original: type("Blocking", (BlockingClient,), {}, of=original)
+    BlockingClient._clients.clear()
+    BlockingClient._clients.update(before)
 
 
 # --- by construction ---------------------------------------------------------------------------------
 
 
 def interface(original: type) -> list[tuple[str, str]]:
-    """Return the names of a class's public members, and what they are called in its twin."""
+    """Return the names of a class's public members, and what they are called in its blocking client."""
     return [(name, new) for name in vars(original) if (new := blocking_name(name)) is not None]
 
 
-@pytest.mark.parametrize(("twin", "original"), PAIRS)
-def test_a_twin_has_the_names_signatures_and_texts_of_its_original(twin: type, original: type) -> None:
+@pytest.mark.parametrize(("client", "original"), PAIRS)
+def test_a_blocking_client_has_the_names_signatures_and_texts_of_its_original(client: type, original: type) -> None:
     assert interface(original)
     for name, new in interface(original):
-        theirs, ours = inspect.getattr_static(original, name), inspect.getattr_static(twin, new)
+        theirs, ours = inspect.getattr_static(original, name), inspect.getattr_static(client, new)
         assert type(theirs) is type(ours), name
         assert theirs.__doc__ == ours.__doc__, name
         if isinstance(theirs, property):
@@ -78,7 +78,7 @@ def test_a_twin_has_the_names_signatures_and_texts_of_its_original(twin: type, o
         assert not inspect.iscoroutinefunction(ours) and not inspect.isasyncgenfunction(ours), name
 
 
-def test_every_view_has_a_twin() -> None:
+def test_every_view_has_a_blocking_client() -> None:
     views = {each for each in vars(kinds).values() if inspect.isclass(each) and each.__name__ in sync.__all__}
     assert {original for _, original in PAIRS} == {asynchronous.Memory, Admin, *views}
     properties = {name for name, each in vars(asynchronous.Memory).items() if isinstance(each, property)}
@@ -87,8 +87,8 @@ def test_every_view_has_a_twin() -> None:
 
 def test_the_text_of_a_class_is_written_for_blocking_calls() -> None:
     assert "with Memory.open" in (Memory.__doc__ or "")
-    for twin, _ in PAIRS:
-        assert twin.__doc__ and "await " not in twin.__doc__ and "async with" not in twin.__doc__
+    for client, _ in PAIRS:
+        assert client.__doc__ and "await " not in client.__doc__ and "async with" not in client.__doc__
 
 
 def test_the_stubs_are_up_to_date() -> None:
@@ -120,7 +120,7 @@ def test_a_plain_script_remembers_and_recalls(path: Path) -> None:
         again.get(record.id)
 
 
-def test_views_and_scopes_are_twins_too(memory: Memory) -> None:
+def test_views_and_scopes_are_blocking_too(memory: Memory) -> None:
     alice = memory.scoped(user="alice", session="monday")
     assert isinstance(alice, Memory) and alice.scope.user == "alice"
 
@@ -132,10 +132,10 @@ def test_views_and_scopes_are_twins_too(memory: Memory) -> None:
     assert alice.topics.get("user.language") == "Elixir"
     assert alice.tools.statistics("sql").calls == 1
     for name in ("notes", "topics", "episodes", "facts", "experiences", "tools"):
-        assert isinstance(getattr(alice, name), Twin), name
+        assert isinstance(getattr(alice, name), BlockingClient), name
 
 
-def test_an_asynchronous_memory_can_be_given_a_twin(path: Path) -> None:
+def test_an_asynchronous_memory_can_be_given_a_blocking_client(path: Path) -> None:
     async def check() -> None:
         async with asynchronous.Memory.open(path, embedder=HashEmbedder()) as memory:
             await memory.notes.add("one")
@@ -164,7 +164,7 @@ def test_errors_keep_their_type(memory: Memory) -> None:
         pass
 
 
-def test_a_class_of_ones_own_may_derive_from_a_twin(path: Path) -> None:
+def test_a_class_of_ones_own_may_derive_from_a_blocking_client(path: Path) -> None:
     class Diary(Memory):
         def today(self) -> int:
             return self.count()
@@ -220,7 +220,7 @@ def test_a_callback_that_calls_back_is_told_so(memory: Memory) -> None:
 
 
 @pytest.mark.posix
-def test_an_interrupted_wait_cancels_the_work(twin_of: Callable[[type], Any]) -> None:
+def test_an_interrupted_wait_cancels_the_work(client_of: Callable[[type], Any]) -> None:
     class Hanging:
         def __init__(self) -> None:
             self.cancelled = threading.Event()
@@ -236,7 +236,7 @@ def test_an_interrupted_wait_cancels_the_work(twin_of: Callable[[type], Any]) ->
 
     hanging, caller = Hanging(), threading.get_ident()
     with pytest.raises(KeyboardInterrupt):
-        twin_of(Hanging)(hanging).hang()
+        client_of(Hanging)(hanging).hang()
     assert hanging.cancelled.wait(60)
 
 
@@ -320,7 +320,7 @@ def test_what_the_caller_iterates_may_use_the_memory(memory: Memory) -> None:
 
 
 class Watched:
-    """An asynchronous class to be given a twin, which tells how its iterator was used."""
+    """An asynchronous class to be given a blocking client, which tells how its iterator was used."""
 
     def __init__(self, fail_at: int | None = None) -> None:
         self.given = 0
@@ -337,9 +337,9 @@ class Watched:
             self.closed.set()
 
 
-def test_an_iterator_is_lazy_and_closed_when_it_is_left(twin_of: Callable[[type], Any]) -> None:
+def test_an_iterator_is_lazy_and_closed_when_it_is_left(client_of: Callable[[type], Any]) -> None:
     watched = Watched()
-    numbers = twin_of(Watched)(watched).numbers()
+    numbers = client_of(Watched)(watched).numbers()
     assert watched.given == 0
     assert [next(numbers) for _ in range(3)] == [1, 2, 3]
     assert watched.given < 10
@@ -347,18 +347,18 @@ def test_an_iterator_is_lazy_and_closed_when_it_is_left(twin_of: Callable[[type]
     assert watched.closed.is_set()
 
 
-def test_an_iterator_let_go_is_closed_too(twin_of: Callable[[type], Any]) -> None:
+def test_an_iterator_let_go_is_closed_too(client_of: Callable[[type], Any]) -> None:
     watched = Watched()
-    numbers = twin_of(Watched)(watched).numbers()
+    numbers = client_of(Watched)(watched).numbers()
     next(numbers)
     del numbers
     gc.collect()
     assert watched.closed.wait(60)
 
 
-def test_an_error_comes_after_the_items_before_it(twin_of: Callable[[type], Any]) -> None:
+def test_an_error_comes_after_the_items_before_it(client_of: Callable[[type], Any]) -> None:
     seen = []
     with pytest.raises(LookupError, match="no more"):
-        for number in twin_of(Watched)(Watched(fail_at=5)).numbers():
+        for number in client_of(Watched)(Watched(fail_at=5)).numbers():
             seen.append(number)
     assert seen == [1, 2, 3, 4, 5]

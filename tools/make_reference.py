@@ -29,7 +29,7 @@ PAGES = {
         {"memorist.memory": "Memory", "memorist.admin": "Admin", "memorist.operations.requests": "Narrowing Bounds"},
     ),
     "requests": ("Requests and engines", {"memorist.operations.requests": "-", "memorist.engine.base": "Engine"}),
-    "sync": ("The blocking twin", {"memorist.sync": "-"}),
+    "sync": ("The blocking client", {"memorist.sync": "-"}),
     "records": (
         "Records and scopes",
         {

@@ -26,15 +26,15 @@ from stubs import (
 )
 
 from memorist import sync
-from memorist.twin import Twin, blocking_name, blocking_text
+from memorist.blocking_client import BlockingClient, blocking_name, blocking_text
 
 TARGET = Path(sync.__file__).with_suffix(".pyi")
 
 
 def make_stub() -> str:
     """Return the text of the stub."""
-    twins = {name: getattr(sync, name) for name in sync.__all__}
-    classes = {name: twin._of for name, twin in twins.items() if issubclass(twin, Twin)}
+    clients = {name: getattr(sync, name) for name in sync.__all__}
+    classes = {name: client._of for name, client in clients.items() if issubclass(client, BlockingClient)}
     imports: Imports = defaultdict(set)
     bodies = [_class_stub(name, original, imports) for name, original in classes.items()]
     for names in imports.values():
@@ -42,15 +42,15 @@ def make_stub() -> str:
     lines = [
         *import_lines(imports),
         "from memorist import memory as asynchronous",
-        "from memorist.twin import Twin",
+        "from memorist.blocking_client import BlockingClient",
     ]
     public = f"__all__ = [{', '.join(repr(name) for name in sync.__all__)}]".replace("'", '"')
-    about = '"""The blocking twin of `Memory` and its views."""\n\n'
+    about = '"""The blocking client of `Memory` and its views."""\n\n'
     return HEADER + about + "\n".join(lines) + f"\n\n{public}\n\n" + "\n\n".join(bodies)
 
 
 def _class_stub(name: str, original: type, imports: Imports) -> str:
-    lines = [f"class {name}(Twin):", indented(docstring(blocking_text(inspect.getdoc(original) or "")))]
+    lines = [f"class {name}(BlockingClient):", indented(docstring(blocking_text(inspect.getdoc(original) or "")))]
     taken = "asynchronous.Memory" if name == "Memory" else "Memory | asynchronous.Memory"
     lines.append(indented(f"\ndef __init__(self, memory: {taken}) -> None: ..."))
     for base in original.__mro__[:-1]:

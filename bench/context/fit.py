@@ -28,10 +28,10 @@ from notes import ELSEWHERE, IDLE, NOTES
 from numpy.typing import NDArray
 from run import BUDGETS, load_evaluator
 
+from memorist.blocking_client import asynchronous, run
 from memorist.context.confidence import features, says_nothing
 from memorist.context.naming import named_among
 from memorist.recall.analysis import stop_words
-from memorist.twin import asynchronous, run
 
 WEIGHT = {"own": 1.0, "foreign": 1.0, "unanswerable": 0.03, "unknown": 1.0, "idle": 1.0}
 PENALTY = 1e-2

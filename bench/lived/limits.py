@@ -17,16 +17,16 @@ from typing import Any
 import memorist_backend
 from run import load_evaluator
 
-from memorist.context import confidence, telling
+from memorist.context import composing, confidence
 from memorist.recall.artefact import artefact
 
 LIMITS: Mapping[str, tuple[Any, str]] = {
-    "least_share": (telling, "LEAST_SHARE"),
-    "blind": (telling, "BLIND"),
-    "most_blind": (telling, "MOST_BLIND"),
-    "one_share": (telling, "ONE_SHARE"),
-    "most_share": (telling, "MOST_SHARE"),
-    "short": (telling, "SHORT"),
+    "least_share": (composing, "LEAST_SHARE"),
+    "blind": (composing, "BLIND"),
+    "most_blind": (composing, "MOST_BLIND"),
+    "one_share": (composing, "ONE_SHARE"),
+    "most_share": (composing, "MOST_SHARE"),
+    "short": (composing, "SHORT"),
     "min_confidence": (confidence, "MIN_CONFIDENCE"),
     "small_talk": (confidence, "SMALL_TALK"),
 }
@@ -43,7 +43,7 @@ def set_to(limits: Mapping[str, float]) -> None:
     for name, value in limits.items():
         module, constant = LIMITS[name]
         setattr(module, constant, value)
-    telling.MIN_CONFIDENCE = confidence.MIN_CONFIDENCE
+    composing.MIN_CONFIDENCE = confidence.MIN_CONFIDENCE
 
 
 class Bench:

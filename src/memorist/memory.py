@@ -83,7 +83,7 @@ class Memory(Verbs):
         zone: ZoneLike | None = None,
         settings: Settings | None = None,
     ) -> "Memory":
-        """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
+        """Return a memory; ``async with`` or ``await`` opens it. The blocking client's is open already.
 
         Args:
             url: a file, ``sqlite:PATH``, ``:memory:``, or another store's URL; by default what

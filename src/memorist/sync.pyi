@@ -1,7 +1,7 @@
 # Written by tools/make_sync_stub.py; do not edit.
 # ruff: noqa
 # fmt: off
-"""The blocking twin of `Memory` and its views."""
+"""The blocking client of `Memory` and its views."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import tzinfo
@@ -33,11 +33,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, overload
 from memorist import memory as asynchronous
-from memorist.twin import Twin
+from memorist.blocking_client import BlockingClient
 
 __all__ = ["Admin", "Conversation", "Episodes", "Experiences", "Facts", "Memory", "Notes", "Tools", "Topics"]
 
-class Admin(Twin):
+class Admin(BlockingClient):
     """What a user or an operator does: the inbox, users, traces, audit, retention, checks, copies; see `Memory.admin`.
 
     Args:
@@ -250,7 +250,7 @@ class Admin(Twin):
         """
 
 
-class Conversation(Twin):
+class Conversation(BlockingClient):
     """The messages of one session, in exactly the order in which they were appended.
 
     An id given by the caller is unique among what a role says in the session: a message whose id is there already is
@@ -365,7 +365,7 @@ class Conversation(Twin):
         """
 
 
-class Episodes(Twin):
+class Episodes(BlockingClient):
     """The episodes of one scope. A record's `content` is `Episode.text`, its parts are in the payload.
 
     ```python
@@ -460,7 +460,7 @@ class Episodes(Twin):
         """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
 
 
-class Experiences(Twin):
+class Experiences(BlockingClient):
     """The experiences of one scope.
 
     The record's `content` is the lesson, its `cue` says when to use it and is what a search matches; the
@@ -518,7 +518,7 @@ class Experiences(Twin):
         """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
 
 
-class Facts(Twin):
+class Facts(BlockingClient):
     """The facts of one scope. A fact that no longer holds is superseded, not lost.
 
     ```python
@@ -587,7 +587,7 @@ class Facts(Twin):
         """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
 
 
-class Memory(Twin):
+class Memory(BlockingClient):
     """Long-term memory, seen from one scope.
 
     ```python
@@ -624,7 +624,7 @@ class Memory(Twin):
         zone: ZoneLike | None = None,
         settings: Settings | None = None,
     ) -> Memory:
-        """Return a memory; ``async with`` or ``await`` opens it. The blocking twin's is open already.
+        """Return a memory; ``async with`` or ``await`` opens it. The blocking client's is open already.
 
         Args:
             url: a file, ``sqlite:PATH``, ``:memory:``, or another store's URL; by default what
@@ -1210,7 +1210,7 @@ class Memory(Twin):
         """
 
 
-class Notes(Twin):
+class Notes(BlockingClient):
     """The notes of one scope: anything worth keeping, in plain words.
 
     ```python
@@ -1252,7 +1252,7 @@ class Notes(Twin):
         """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
 
 
-class Tools(Twin):
+class Tools(BlockingClient):
     """The tool memory of one scope.
 
     A tool use is found by its question (the record's `cue`), a guideline by the tool's exact name; for a
@@ -1388,7 +1388,7 @@ class Tools(Twin):
         """Delete the records named that are of this kind, and return how many existed. Unknown ids are ignored."""
 
 
-class Topics(Twin):
+class Topics(BlockingClient):
     """The topics of one scope: each has one value, replaced in place.
 
     Names are matched exactly, to the letter and the space. Nothing is embedded, nothing is guessed, and

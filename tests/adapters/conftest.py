@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from memorist.blocking_client import run
 from memorist.memory import Memory
-from memorist.twin import run
 
 SYSTEMS = {"llm_agents": "llm_agents_from_scratch", "mango": "mango", "mem0": "mem0", "promptise": "promptise"}
 """The adapters' folders that are run where the system itself is installed, and what it is imported as."""

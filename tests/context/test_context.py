@@ -139,7 +139,7 @@ async def test_a_store_that_fails_raises(alice: Memory, monkeypatch: pytest.Monk
         await alice.context("cello")
 
 
-def test_the_blocking_twin_tells_the_same() -> None:
+def test_the_blocking_client_tells_the_same() -> None:
     with BlockingMemory.open(":memory:", embedder=HashEmbedder()) as memory:
         memory.remember(TALK)
         told = memory.context("cello lesson", tokens=100, min_confidence=0)

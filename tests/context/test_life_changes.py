@@ -192,7 +192,7 @@ async def test_what_a_text_tells_is_read_once_for_many_questions(
     alice: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    tell = life_changes.told_in  # type: ignore[attr-defined]  # what it uses
+    tell = life_changes.events_in  # type: ignore[attr-defined]  # what it uses
 
     def reading(text: str) -> set[str]:
         read.append(text)

@@ -10,7 +10,7 @@ import pytest
 from imported import Write
 from memorist.errors import InvalidInputError, NotFoundError
 from memorist.imports import Options, Source, imports, load, loading, survey, undo
-from memorist.imports.held import Held
+from memorist.imports.staged import Staged
 from memorist.memory import Memory
 from memorist.records.record import Record
 
@@ -139,9 +139,9 @@ async def test_a_name_alone_is_no_file_of_a_folder(memory: Memory, write: Write)
 
 def upload(name: str, content: bytes) -> Source:
     """Return a file as a browser gives it: by the name that it sends."""
-    held = Held()
-    held.file.write(content)
-    return Source("", name=name, held={name: held})
+    staged = Staged()
+    staged.file.write(content)
+    return Source("", name=name, staged={name: staged})
 
 
 async def before_places(memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,7 +172,7 @@ async def test_another_packages_reader(memory: Memory, write: Write, monkeypatch
     assert (report.added, [each.where for each in report.bad]) == (2, ["line 2"])
 
 
-def test_the_blocking_twin(tmp_path: Path, write: Write) -> None:
+def test_the_blocking_client(tmp_path: Path, write: Write) -> None:
     path = write("WhatsApp Chat with Bob.txt", "\n".join(LINES))
     with BlockingMemory.open(tmp_path / "blocking.db", embedder=HashEmbedder()) as memory:
         assert load_blocking(memory, path).added == 3

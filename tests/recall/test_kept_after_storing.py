@@ -22,7 +22,7 @@ MANY, ALICE = 60, Wall("default", "alice")
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("memorist.recall.keeping.KEPT_FROM", "memorist.engine.core.KEPT_FROM"):
+    for place in ("memorist.recall.persistence.KEPT_FROM", "memorist.engine.core.KEPT_FROM"):
         monkeypatch.setattr(place, MANY)
 
 

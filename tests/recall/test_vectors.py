@@ -45,12 +45,12 @@ def test_few_vectors_are_held_whole(count: int) -> None:
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("make", [units, hostile])
 @pytest.mark.parametrize("steps", [[100, 1], [101], [30, 80, 1, 400], [1] * 130, [350]])
-@pytest.mark.parametrize("spilled", [False, True])
+@pytest.mark.parametrize("mapped", [False, True])
 def test_many_vectors_are_off_by_no_more_than_is_said(
-    make: type, steps: list[int], spilled: bool, tmp_path: Path
+    make: type, steps: list[int], mapped: bool, tmp_path: Path
 ) -> None:
     rows = make(sum(steps), 24)
-    table = VectorTable(24, tmp_path if spilled else None)
+    table = VectorTable(24, tmp_path if mapped else None)
     done = 0
     for step in steps:
         table.extend(list(rows[done : done + step]))

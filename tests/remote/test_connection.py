@@ -301,7 +301,7 @@ async def test_a_backup_comes_over_the_network(url: str, stored: Memory, tmp_pat
         assert await restored.count() == 1
 
 
-async def test_the_blocking_twin_connects_too(url: str) -> None:
+async def test_the_blocking_client_connects_too(url: str) -> None:
     def use() -> None:
         from memorist.sync import Memory, Notes
 

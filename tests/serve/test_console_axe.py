@@ -16,7 +16,7 @@ from memorist.testing import HashEmbedder
 from servers import running
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-BELOW = ("/users", "/docs", "/login", "/nowhere", "/ask?q=homestays", "/talk?session=monday", "/record?id=stay",
+BELOW = ("/users", "/docs", "/login", "/nowhere", "/ask?q=homestays", "/conversation?session=monday", "/record?id=stay",
          "/record?id=none", "/map?colour=session", "/purge", "/traces?user=bob",
          "/inbox?dropped=none&kept=none")  # fmt: skip
 

@@ -249,13 +249,13 @@ async def test_conversations_have_titles_and_days_and_are_found_by_what_was_said
     ):
         await alice.remember(text, kind="message", session=session, happened_at=f"2024-05-0{day}T10:00")
         await alice.remember("Good night", kind="message", session=session, happened_at=f"2024-05-0{day}T22:00")
-    page = (await browser.http.get(path_of("/talks"))).text
+    page = (await browser.http.get(path_of("/conversations"))).text
     assert "<strong>We plan the trip to Bergen</strong>" in page
     days = [page.index("Thursday, 2 May 2024"), page.index("Wednesday, 1 May 2024")]
     assert days == sorted(days) and page.count('class="day"') == 2
-    found = (await browser.http.get(path_of("/talks", text="dentist"))).text
+    found = (await browser.http.get(path_of("/conversations", text="dentist"))).text
     assert "<strong>The dentist called</strong>" in found and "Bergen" not in found
-    assert "No conversation contains" in (await browser.http.get(path_of("/talks", text="zebra"))).text
+    assert "No conversation contains" in (await browser.http.get(path_of("/conversations", text="zebra"))).text
 
 
 async def test_an_admin_asks_all_users_and_compares_two(browser: Browser, everyone: Memory, client: Any) -> None:

@@ -18,7 +18,7 @@ from playwright.async_api import Browser, Page, expect
 from memorist import Memory
 from memorist.errors import MemoristError
 from memorist.imports import load
-from memorist.imports.held import Held
+from memorist.imports.staged import Staged
 from memorist.serve.app import Limits, create_app
 from memorist.serve.auth import Tokens
 from memorist.serve.console import jobs
@@ -39,22 +39,22 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    earlier[:] = _held()
+    earlier[:] = _staged()
     return folder
 
 
-earlier: list[Held] = []
+earlier: list[Staged] = []
 """What other tests of this process hold still."""
 
 
-def _held() -> list[Held]:
-    return [each for each in gc.get_objects() if isinstance(each, Held) and not each.file.closed]
+def _staged() -> list[Staged]:
+    return [each for each in gc.get_objects() if isinstance(each, Staged) and not each.file.closed]
 
 
-def left(folder: Path) -> list[Held | str]:
+def left(folder: Path) -> list[Staged | str]:
     """Return the files that have a name, and those that are held without one."""
-    held = [each for each in _held() if all(each is not other for other in earlier)]
-    return [*held, *(each.name for each in folder.rglob("*") if each.is_file())]
+    staged = [each for each in _staged() if all(each is not other for other in earlier)]
+    return [*staged, *(each.name for each in folder.rglob("*") if each.is_file())]
 
 
 class Visitor:

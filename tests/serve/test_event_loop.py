@@ -17,16 +17,16 @@ import pytest
 from memorist.memory import Memory
 from memorist.recall import terms_of
 from memorist.records.record import Draft
-from memorist.system.aside import LARGE, aside, is_large
+from memorist.system.offload import LARGE, is_large, offload
 
 pytestmark = pytest.mark.anyio
 
 LONG = "The tea is green. I always want it hot! " * 5_000
 PARSED, WRITTEN = json.loads, json.dumps
 WATCHED = (
-    "json.dumps", "json.loads", "memorist.context.telling._context", "memorist.embedders.batching._hashed",
+    "json.dumps", "json.loads", "memorist.context.composing._context", "memorist.embedders.batching._hashed",
     "memorist.engine.core.marks_of", "memorist.engine.core.terms_of", "memorist.engine.purging.held_by",
-    "memorist.operations.lines.line_of", "memorist.operations.lines.read_object", "memorist.recall.parts.parts_of",
+    "memorist.operations.lines.line_of", "memorist.operations.lines.read_object", "memorist.recall.passages.parts_of",
     "memorist.recall.recaller.hits_of", "memorist.records.record.check_fields",
     "memorist.operations.requests.Remember.of",
     "memorist.serve.rest.access.fingerprint", "memorist.serve.rest.bodies._parsed",
@@ -119,10 +119,10 @@ async def test_the_loop_goes_on_while_a_large_text_is_analysed(
 async def test_small_work_stays_and_large_work_leaves_with_its_context() -> None:
     here, name = threading.get_ident(), contextvars.ContextVar("name", default="")
     name.set("alice")
-    assert await aside(lambda: (threading.get_ident() == here, name.get()), "x" * (LARGE - 10)) == (True, "alice")
-    assert await aside(lambda: (threading.get_ident() == here, name.get()), "x" * LARGE) == (False, "alice")
+    assert await offload(lambda: (threading.get_ident() == here, name.get()), "x" * (LARGE - 10)) == (True, "alice")
+    assert await offload(lambda: (threading.get_ident() == here, name.get()), "x" * LARGE) == (False, "alice")
     with pytest.raises(ZeroDivisionError):
-        await aside(lambda: 1 / 0, "x" * LARGE)
+        await offload(lambda: 1 / 0, "x" * LARGE)
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,12 @@ def test_what_is_not_large(value: Any) -> None:
 
 
 def _in_child(_: int) -> int:
-    return asyncio.run(aside(threading.get_ident, "x" * LARGE))
+    return asyncio.run(offload(threading.get_ident, "x" * LARGE))
 
 
 @pytest.mark.slow
 @pytest.mark.posix
 async def test_a_forked_process_has_threads_of_its_own() -> None:
-    await aside(lambda: None, "x" * LARGE)
+    await offload(lambda: None, "x" * LARGE)
     with get_context("fork").Pool(1) as pool:
         assert await asyncio.to_thread(lambda: pool.map_async(_in_child, [1]).get(60))

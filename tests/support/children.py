@@ -326,9 +326,9 @@ async def ask_for_ever(path: str, name: str) -> None:
 
 async def keep_for_ever(path: str) -> None:
     """Store, revise and forget, and ask after each, with an index that is kept every few records."""
-    from memorist.recall import keeping
+    from memorist.recall import persistence
 
-    keeping.KEPT_FROM, keeping.SEGMENT_ROWS = 5, 16
+    persistence.KEPT_FROM, persistence.SEGMENT_ROWS = 5, 16
     while True:
         async with open_memory(path) as memory:
             say("open")

@@ -141,7 +141,7 @@ def id_in(scope: Scope, id: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([scope.agent, scope.session, id])))
 
 
-class ShelfItem(NamedTuple):
+class KeyValueItem(NamedTuple):
     """A value on a shelf: the rest of its key, the value, and whose it is."""
 
     name: str
@@ -149,7 +149,7 @@ class ShelfItem(NamedTuple):
     user: str | None
 
 
-class Shelf:
+class KeyValue:
     """JSON values under exact keys, each made of parts that may hold any characters.
 
     Args:
@@ -194,7 +194,7 @@ class Shelf:
         record = await self.record(*parts)
         return None if record is None else json.loads(record.content)
 
-    async def under(self, *parts: str, order: Order = "key", **narrowing: Any) -> AsyncIterator[ShelfItem]:
+    async def under(self, *parts: str, order: Order = "key", **narrowing: Any) -> AsyncIterator[KeyValueItem]:
         """Yield every value whose key is below these parts.
 
         Args:
@@ -205,7 +205,7 @@ class Shelf:
         prefix = self._key(parts) + "/"
         async for record in self._memory.iterate(order=order, kind=Kind.STATE, key_prefix=prefix, **narrowing):
             rest = (record.key or "").removeprefix(prefix)
-            yield ShelfItem(unquote(rest, errors="surrogatepass"), json.loads(record.content), record.scope.user)
+            yield KeyValueItem(unquote(rest, errors="surrogatepass"), json.loads(record.content), record.scope.user)
 
     async def delete(self, *parts: str) -> int:
         """Remove the value under a key and all values below it, and return how many there were."""
@@ -214,10 +214,10 @@ class Shelf:
         return gone + await self._memory.forget(kind=Kind.STATE, key_prefix=key + "/")
 
     def _key(self, parts: Iterable[str]) -> str:
-        return shelf_key(self._form, *parts)
+        return key_of(self._form, *parts)
 
 
-def shelf_key(form: str, *parts: str) -> str:
+def key_of(form: str, *parts: str) -> str:
     """Return the key of a value on the shelf of a framework."""
     return "/".join([form, *(quote(part, safe=" :@.,+-_", errors="surrogatepass") for part in parts)])
 

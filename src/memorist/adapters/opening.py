@@ -6,11 +6,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias, TypeGuard
 
+from memorist.blocking_client import BlockingClient, asynchronous, run
 from memorist.errors import InvalidInputError, shown
 from memorist.memory import Memory
-from memorist.twin import Twin, asynchronous, run
 
-AnyMemory: TypeAlias = Memory | Twin | str | PathLike[str]
+AnyMemory: TypeAlias = Memory | BlockingClient | str | PathLike[str]
 """What an adapter takes for a memory: an open one, asynchronous or blocking, which its caller closes; or its place, as
 `Memory.open` or (``http://…``) `Memory.connect` takes it.
 

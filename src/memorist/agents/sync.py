@@ -1,4 +1,4 @@
-"""The blocking twin of `memorist.agents`, for the blocking memory of `memorist.sync`.
+"""`memorist.agents`, blocking, for the blocking memory of `memorist.sync`.
 
 ```python
 from memorist.agents.sync import after_turn, before_turn, memory_tools
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from memorist import agents
 from memorist.agents.tools import ToolFunction, ToolSchema
+from memorist.blocking_client import BlockingClient, blocking_in_memory, blocking_method
 from memorist.sync import Memory
-from memorist.twin import Twin, blocking_in_memory, blocking_method
 
 
-class Toolbox(Twin, of=agents.Toolbox):  # noqa: D101  # it has the text of its original
+class Toolbox(BlockingClient, of=agents.Toolbox):  # noqa: D101  # it has the text of its original
     if TYPE_CHECKING:
         schemas: list[ToolSchema]
 
@@ -33,8 +33,8 @@ class Toolbox(Twin, of=agents.Toolbox):  # noqa: D101  # it has the text of its 
 
 def memory_tools(memory: Memory, *, only: Collection[str] | None = None) -> Toolbox:
     """Return the ready tools of a memory; see `memorist.agents.memory_tools`."""
-    twin: Any = memory
-    return Toolbox(agents.memory_tools(twin._async, only=only))
+    client: Any = memory
+    return Toolbox(agents.memory_tools(client._async, only=only))
 
 
 after_turn = blocking_in_memory(agents.after_turn)

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memorist.agents.messages import AnyMessage, read_messages
-from memorist.agents.standing import Stood, note, taken
+from memorist.agents.thread_state import Stood, note, taken
 from memorist.context import Context
 from memorist.errors import EmbedderError, StoreError
 from memorist.framing.frame import without_recalled

@@ -13,9 +13,9 @@ from typing import Any
 from memorist.context.naming import Recall
 from memorist.languages import role_of, tables_of
 from memorist.languages.sentences import asks, sentences_of
-from memorist.recall.lives import READ, SAME, readings, told_in
-from memorist.recall.marks import speaker_of
+from memorist.recall.life_events import READ, SAME, events_in, readings
 from memorist.recall.replaced import TELLING
+from memorist.recall.text_features import speaker_of
 from memorist.records.origins import LEVELS, Trust
 from memorist.records.record import Record
 
@@ -89,7 +89,7 @@ def _first_of_each(records: Iterable[Record], trust: Callable[[Record], Trust]) 
 @lru_cache(maxsize=_REMEMBERED)
 def _told_in(text: str) -> Sequence[str]:
     """Return the names of the changes that the beginning of a text tells, in their order."""
-    return sorted(told_in(text))
+    return sorted(events_in(text))
 
 
 def touched(text: str) -> Mapping[str, Sequence[str]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from memorist.embedders.base import Embedder, Role, Vectors, embed_checked, embed_spoken
 from memorist.errors import EmbedderError, EmbedderUnavailableError
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 Key = bytes
 """The hash of a text and of the fingerprint that its vector has."""
@@ -90,7 +90,7 @@ class BatchedEmbedder(Embedder):
         call = _Call()
         # Of the fingerprint too: an embedder may come to suit other vectors while calls are under way.
         begun = hashlib.blake2b(self.fingerprint.encode(), digest_size=16)
-        keys = await aside(lambda: [_hashed(begun, text) for text in texts], texts)
+        keys = await offload(lambda: [_hashed(begun, text) for text in texts], texts)
         for key, text in zip(keys, texts, strict=True):
             if key in found or key in waiting:
                 continue

@@ -23,7 +23,7 @@ from memorist.errors import (
 from memorist.operations.calls import Call
 from memorist.records.content import is_whole
 from memorist.records.zones import name_of
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 if TYPE_CHECKING:
     import httpcore  # httpx's own transport; it takes half the time of httpx for a call
@@ -119,7 +119,7 @@ class Connection:
             MemoristError: the error that the server raised.
             StoreUnavailableError: it cannot be reached.
         """
-        content = None if body is None else await aside(lambda: dumps(body), body)
+        content = None if body is None else await offload(lambda: dumps(body), body)
         headers = {} if key is None else {"Idempotency-Key": key}
         if content is not None:
             headers["Content-Type"] = "application/json"
@@ -137,7 +137,7 @@ class Connection:
                         raise
                 else:
                     if answer.status != 503 or last or not (repeat or _is_undone(answer)):
-                        return await aside(partial(result_of, answer), answer.content)
+                        return await offload(partial(result_of, answer), answer.content)
                 await asyncio.sleep(0.1 * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
 

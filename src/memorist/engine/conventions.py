@@ -10,7 +10,7 @@ from memorist.operations.answers import Context, Receipt
 from memorist.operations.requests import Request
 from memorist.records.record import Hit, Page, Record
 from memorist.records.scope import Scope
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable by which the texts of a program's users are put into its spans."""
@@ -61,7 +61,7 @@ async def answered(request: Request[Any], answer: Any, *, content: bool) -> dict
     given = answer.purged if isinstance(answer, Receipt) else answer
     count = given if isinstance(given, int) else len(getattr(request, "records", None) or found)
     told: dict[str, Any] = {"gen_ai.memory.record.count": count}
-    return told | {_RECORDS: await aside(lambda: json.dumps(list(map(_plain, found))), found)} if content else told
+    return told | {_RECORDS: await offload(lambda: json.dumps(list(map(_plain, found))), found)} if content else told
 
 
 def _found(answer: Any) -> Iterable[Any]:

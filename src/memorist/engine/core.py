@@ -18,9 +18,9 @@ from memorist.operations import cursors
 from memorist.operations.calls import Call
 from memorist.operations.request import Narrowed
 from memorist.recall import Recaller, embedded, given_vector, marks_of, terms_of
-from memorist.recall.keeping import KEPT_FROM, keep
-from memorist.recall.marks import speaker_of
-from memorist.recall.parts import parts_of
+from memorist.recall.passages import parts_of
+from memorist.recall.persistence import KEPT_FROM, keep
+from memorist.recall.text_features import speaker_of
 from memorist.records.filters import Filter
 from memorist.records.origins import IMPORT, Door, Trust
 from memorist.records.record import Action, Draft, Record, check_fields, size_of
@@ -28,7 +28,7 @@ from memorist.records.scope import Reach, Scope, Wall
 from memorist.records.times import Clock, parse_expiry, parse_time
 from memorist.stores import open_store
 from memorist.stores.base import Put, Vector
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 Analyses: TypeAlias = Mapping[Any, tuple[str, frozenset[str]]]
 """Terms and marks, by the data that determines them."""
@@ -145,14 +145,14 @@ class Core:
     async def embed_ahead(self, records: Sequence[Record]) -> None:
         """Embed the texts of records that are about to be stored, as many as the embedder's cache surely keeps."""
         found = [record for record in records if record.kind.recallable]
-        parts = await aside(lambda: [part for record in found for part in parts_of(record)], found)
+        parts = await offload(lambda: [part for record in found for part in parts_of(record)], found)
         await self.embedder.embed(parts[:_MOST_AHEAD])
 
     async def analysed(self, records: Sequence[Record], zone: tzinfo | None = None) -> Analyses:
         """Return the analysed terms and the marks of the texts that recall finds, said in a zone."""
         zone = self.default_zone if zone is None else zone
         found = [record for record in records if record.kind.recallable]
-        return await aside(lambda: {_key(each): (terms_of(each), marks_of(each, zone)) for each in found}, found)
+        return await offload(lambda: {_key(each): (terms_of(each), marks_of(each, zone)) for each in found}, found)
 
     async def put(
         self,

@@ -19,7 +19,7 @@ from memorist.records.origins import TrustRules
 from memorist.records.scope import Scope
 from memorist.records.times import Clock
 from memorist.secrets import Policy
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 T = TypeVar("T")
 log = logging.getLogger("memorist.context")
@@ -156,5 +156,7 @@ class HandlingEngine(Engine):
             return
         drafts = [draft for draft in request.records if draft.vector is None]
         moment, zone = self.clock(), self._core.zone(call)
-        records = await aside(lambda: [each.to_record(call.scope, moment, call.door, zone) for each in drafts], drafts)
+        records = await offload(
+            lambda: [each.to_record(call.scope, moment, call.door, zone) for each in drafts], drafts
+        )
         await self._core.embed_ahead(records)

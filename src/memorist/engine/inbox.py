@@ -42,7 +42,7 @@ from memorist.records.record import Action, Draft, Kind, Record
 from memorist.records.scope import INBOX_PREFIX, Scope, Wall
 from memorist.records.times import iso, parse_expiry
 from memorist.stores.base import Remove, Write
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 _T = TypeVar("_T")
 Change: TypeAlias = requests.Remember | requests.Revise | requests.Forget
@@ -81,7 +81,7 @@ async def propose(core: Core, call: Call, request: Change) -> Any:
     draft = Draft(
         content=content, kind=Kind.TOPIC, id=id, payload=payload, author=authors, expires_at=_KEPT.total_seconds()
     )
-    [record] = await aside(lambda: core.stamp([draft], replace(call, scope=scope, door=Door(call.door.name))), draft)
+    [record] = await offload(lambda: core.stamp([draft], replace(call, scope=scope, door=Door(call.door.name))), draft)
     there = await core.store.get(scope.wall, [id, _MARK + id])
     if any(each.payload["state"] == "dropped" for each in there):
         raise InvalidInputError(_DROPPED)
@@ -104,7 +104,7 @@ _Settled: TypeAlias = tuple[Change, str, Author, list[str]]
 
 
 async def _to_remember(core: Core, call: Call, asked: requests.Remember) -> _Settled:
-    records = await aside(lambda: core.stamp(asked.records, call), asked.records)
+    records = await offload(lambda: core.stamp(asked.records, call), asked.records)
     drafts = tuple(_as_stamped(draft, each) for draft, each in zip(asked.records, records, strict=True))
     named = [id for draft in drafts for id in (draft.supersedes, *draft.derived_from) if isinstance(id, str)]
     for id in dict.fromkeys(named):
@@ -147,7 +147,7 @@ async def _to_revise(core: Core, call: Call, asked: requests.Revise) -> _Settled
     own = NOBODY if call.door.is_open else call.door.author
     authors = own | (NOBODY if asked.author is None else call.door.named(asked.author)) or Author.ASSISTANT
     asked = replace(asked, **{name: changes[name] for name in ("happened_at", "expires_at") if name in changes})
-    new = await aside(lambda: core.changed(old, replace(old, **changes)), old, changes)
+    new = await offload(lambda: core.changed(old, replace(old, **changes)), old, changes)
     told = {name: plain(value) for name, value in changes.items()}
     text = new.content if new.content != old.content else json.dumps(told, ensure_ascii=False, default=dict)
     return replace(asked, author=authors), text, authors, [old.id]

@@ -17,7 +17,7 @@ from memorist.records.record import Action, Record
 from memorist.records.scope import INBOX_PREFIX, TRACES_PREFIX, Reach, Wall
 from memorist.secrets import masked
 from memorist.stores.base import Remove, Write
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 _EVERYTHING = Filter(superseded=True, expired=True)
 _PLACES = (("", "record"), (TRACES_PREFIX, "trace"), (INBOX_PREFIX, "proposal"))
@@ -38,7 +38,7 @@ async def secrets(core: Core, call: Call, request: requests.Secrets) -> list[Exp
 async def _exposed(core: Core, tenant: str) -> AsyncIterator[tuple[Record, Exposed]]:
     for prefix, where in _PLACES:
         async for page in core.pages(Reach(prefix + tenant, None), _EVERYTHING):
-            forms = await aside(lambda page=page: [forms_in(record) for record in page], page)  # type: ignore[misc]
+            forms = await offload(lambda page=page: [forms_in(record) for record in page], page)  # type: ignore[misc]
             for record, present in zip(page, forms, strict=True):
                 if held := present or await _in_history(core, record):
                     place = "state" if record.kind is Kind.STATE else where if present else "history"

@@ -26,7 +26,7 @@ from memorist.records.retention import FOREVER, RetentionReport, Rule, parse_rul
 from memorist.records.scope import SERVER_TENANT, Reach, Scope, Wall
 from memorist.stores import open_store
 from memorist.stores.base import Remove, Staged, Vector
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 _BATCH = 256
 
@@ -110,7 +110,7 @@ async def _vectors(
     If a record changes meanwhile, the store ignores what is staged for the version that was read.
     """
     records = [record for _, _, record in rows]
-    kept = await aside(
+    kept = await offload(
         lambda: [all(embedder.keeps(stored or "", part) for part in parts_of(record)) for record in records], records
     )
     same = defaultdict[Wall, list[int]](list)

@@ -21,7 +21,7 @@ from memorist.records.origins import NOBODY, Author, Door, joined
 from memorist.records.record import Action, Draft, Record, check_fields
 from memorist.records.scope import Scope, Wall
 from memorist.stores.base import Put, Remove, Vector, Write
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 _T = TypeVar("_T")
 Done: TypeAlias = Callable[[], Awaitable[_T | None]]
@@ -35,7 +35,7 @@ async def remember(
     drafts, if_exists = request.records, request.if_exists
     if not drafts and not request.forgetting:
         return []
-    records = await aside(lambda: core.stamp(drafts, call), drafts)
+    records = await offload(lambda: core.stamp(drafts, call), drafts)
     analyses = await core.analysed(records, core.zone(call))
     vectors = await core.embed(records, [draft.vector for draft in drafts], later=request.embed != "now")
 
@@ -88,7 +88,7 @@ async def _change(
             raise NotFoundError(f"there is no record {shown(request.id)} in this scope")
         old = found[0]
         origin = replace(old.origin, authors=old.origin.authors | authors)
-        new = await aside(lambda: core.changed(old, replace(old, **changes, origin=origin)), old, changes)
+        new = await offload(lambda: core.changed(old, replace(old, **changes, origin=origin)), old, changes)
         if not changes.keys().isdisjoint(("content", "cue", "metadata", "payload")):
             core.sized(new, call.door)
         same = new.text == old.text
@@ -137,7 +137,7 @@ async def forget(core: Core, call: Call, request: requests.Forget) -> int:
 async def restore(core: Core, call: Call, request: requests.Restore) -> LoadReport:
     """Store whole records, each behind its own user's wall; an invalid one does not affect the others."""
     scope, report = call.scope, LoadReport()
-    walls = await aside(lambda: _placed(request.records, scope, call.door), request.records)
+    walls = await offload(lambda: _placed(request.records, scope, call.door), request.records)
     for wall, part in walls.items():
         outcomes: Sequence[bool | MemoristError]
         try:
@@ -192,7 +192,7 @@ async def _restore_behind(core: Core, call: Call, wall: Wall, records: Sequence[
                 new.append(core.sized(whole, call.door))
                 authors[record.id] = new[-1].origin.authors
 
-    await aside(check, records)
+    await offload(check, records)
     vectors = await core.embed(new, [None] * len(new))
     analyses = await core.analysed(new, core.zone(call))
     writes = [

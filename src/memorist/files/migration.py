@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from memorist.errors import ConflictError, EmbedderMismatchError, InvalidInputError
 from memorist.recall import marks_of, terms_of
-from memorist.recall.keeping import keep
+from memorist.recall.persistence import keep
 from memorist.records.filters import Filter
 from memorist.records.record import Record
 from memorist.records.scope import Wall

@@ -135,7 +135,7 @@ async def load(
                     raise
                 report.fail(Bad("", str(error), part.name))
         others = replace(found, known=[each for each in found.known if each[1] not in exports])
-        batches = _batches(_Desk(memory, options, id), read_found(others, options))
+        batches = _batches(DraftBuilder(memory, options, id), read_found(others, options))
 
         placers: dict[str | None, Placer] = {}
 
@@ -198,7 +198,9 @@ class _Batch:
     number: int = 0
 
 
-def _batches(desk: _Desk, items: Iterator[tuple[Reader, Part, Item | Bad | Left]]) -> Generator[_Batch, None, None]:
+def _batches(
+    builder: DraftBuilder, items: Iterator[tuple[Reader, Part, Item | Bad | Left]]
+) -> Generator[_Batch, None, None]:
     """Yield all items, some at a time."""
     batch, length = _Batch(), 0
     for number, (reader, part, item) in enumerate(items, start=1):
@@ -210,7 +212,7 @@ def _batches(desk: _Desk, items: Iterator[tuple[Reader, Part, Item | Bad | Left]
             if isinstance(item, Bad):
                 batch.bad.append(replace(item, file=part.name))
             else:
-                batch.entries.append(desk.entry(reader, part, item))
+                batch.entries.append(builder.entry(reader, part, item))
                 length += len(item.content)
         except (InvalidInputError, ScopeError) as error:
             batch.bad.append(Bad(item.where, str(error), part.name))
@@ -234,7 +236,7 @@ class _Entry:
     """Where it is in its file, if that tells which record it is."""
 
 
-class _Desk:
+class DraftBuilder:
     """Turns items into drafts, and counts the occurrences of those that have no id.
 
     Args:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, TextIO, TypeAlias, TypeVar, cast
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.regular import opened
 from memorist.imports.decoding import decode, text_of
-from memorist.imports.held import Held
+from memorist.imports.staged import Staged
 from memorist.imports.streaming import JsonPath, keys_of, walk
 from memorist.records.content import whole_name
 from memorist.system.places import expanded
@@ -65,7 +65,7 @@ class Source:
         *,
         name: str | None = None,
         follow_links: bool = False,
-        held: Mapping[str, Held] | None = None,
+        staged: Mapping[str, Staged] | None = None,
     ) -> None:
         self.name = os.fspath(path)
         self.asked = False
@@ -79,14 +79,14 @@ class Source:
         """The links that lead out of the folder and were not followed."""
         self._kept: dict[object, Any] = {}
         if self._is_copy:
-            self.name, copy = "standard input", Held()
+            self.name, copy = "standard input", Staged()
             self._opened.callback(copy.close)
             shutil.copyfileobj(sys.stdin.buffer, copy.file)
-            held = {self.name: copy}
+            staged = {self.name: copy}
         self.name = name or self.name
-        self._number_held = len(held or ())
+        self._number_held = len(staged or ())
         try:
-            self.parts = self._found(expanded(path)) if held is None else self._in_hand(held)
+            self.parts = self._found(expanded(path)) if staged is None else self._in_hand(staged)
         except OSError as error:
             raise InvalidInputError(f"cannot read {self.shown}: {error.strerror or error}") from error
         self._by_name = {part.name: part for part in self.parts}
@@ -158,12 +158,12 @@ class Source:
             return self._zipped(opened(place), "")
         return [Part(self, place.name, place.stat().st_size, place)]
 
-    def _in_hand(self, held: Mapping[str, Held]) -> list[Part]:
+    def _in_hand(self, staged: Mapping[str, Staged]) -> list[Part]:
         """Return the files without names, each or what is in it if it is a zip."""
         found: list[Part] = []
-        for name, file in held.items():
+        for name, file in staged.items():
             if file.read(0, len(_ZIP)) == _ZIP and not _is_document(name):
-                found += self._zipped(file.open(), "" if len(held) == 1 else f"{name}/")
+                found += self._zipped(file.open(), "" if len(staged) == 1 else f"{name}/")
             else:
                 found.append(Part(self, name, file.size, file))
         return found
@@ -215,7 +215,7 @@ class Part:
     is in bytes.
     """
 
-    def __init__(self, source: Source, name: str, size: int, place: Path | Held | _Zipped) -> None:
+    def __init__(self, source: Source, name: str, size: int, place: Path | Staged | _Zipped) -> None:
         self.source = source
         self.name = whole_name(name)
         self.size = size
@@ -238,7 +238,7 @@ class Part:
         Raises:
             FormatError: it has no name, and is too large to be held in memory.
         """
-        return self._place.whole() if isinstance(self._place, Held) else self.path
+        return self._place.whole() if isinstance(self._place, Staged) else self.path
 
     @property
     def is_named(self) -> bool:
@@ -270,7 +270,7 @@ class Part:
     @property
     def folder(self) -> str:
         """The name of the folder that the file is in; of the zip at the top of one, "" for the standard input."""
-        if isinstance(self._place, Held):
+        if isinstance(self._place, Staged):
             return "" if self.source.is_copy else self.pure.parent.name or _GIVEN
         if self.path is None:
             return self.pure.parent.name.removesuffix(".zip") or whole_name(Path(self.source.name).stem)
@@ -298,7 +298,7 @@ class Part:
     def _opened(self) -> BinaryIO:
         if isinstance(self._place, Path):
             return opened(self._place)
-        if isinstance(self._place, Held):
+        if isinstance(self._place, Staged):
             return self._place.open()
         archive, info = self._place
         if info.compress_type not in _COMPRESSED:

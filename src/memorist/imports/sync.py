@@ -1,4 +1,4 @@
-"""The blocking twins of `memorist.imports.load` and `export`, for the blocking memory of `memorist.sync`.
+"""The blocking versions of `memorist.imports.load` and `export`, for the blocking memory of `memorist.sync`.
 
 ```python
 from memorist.imports.sync import load
@@ -10,7 +10,7 @@ with Memory.open("agent.db", user="anna") as memory:
 """
 
 from memorist import imports
-from memorist.twin import blocking_in_memory
+from memorist.blocking_client import blocking_in_memory
 
 __all__ = ["export", "load"]
 

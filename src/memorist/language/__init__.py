@@ -12,12 +12,12 @@ from memorist.language.digest import Digest, DigestReport
 from memorist.language.experiences import Lesson, Lessons, Trajectory, draw_experiences, keep_experiences
 from memorist.language.extracting import Extraction, Statement, extract_facts
 from memorist.language.guidelines import Guidelines, keep_guidelines, statistics_text, write_guidelines
-from memorist.language.keeping import Kept, keep_facts
 from memorist.language.models import ChatModel, ChatModelSpec, Prices, Reply, Usage
 from memorist.language.opening import open_chat_model
 from memorist.language.prompting import Prompts
 from memorist.language.reconciling import Decision, Reconciled, reconcile
 from memorist.language.steps import Problem
+from memorist.language.storing_facts import Kept, keep_facts
 from memorist.language.writing import Questions, Reflection, Summary, reflect, rewrite_question, summarize
 
 __all__ = [

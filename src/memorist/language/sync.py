@@ -1,4 +1,4 @@
-"""The blocking twin of `memorist.language`: the same steps, for the blocking memory of `memorist.sync`.
+"""`memorist.language`, blocking: the same steps, for the blocking memory of `memorist.sync`.
 
 ```python
 from memorist.language.sync import Digest, keep_facts
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from memorist import language
 from memorist import memory as asynchronous
+from memorist.blocking_client import BlockingClient, blocking, blocking_in_memory
 from memorist.language.models import ChatModelSpec
 from memorist.sync import Memory
-from memorist.twin import Twin, blocking, blocking_in_memory
 
 __all__ = [
     "Digest",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-class Digest(Twin, of=language.Digest):  # noqa: D101  # it has the text of its original
+class Digest(BlockingClient, of=language.Digest):  # noqa: D101  # it has the text of its original
     if TYPE_CHECKING:
 
         def __init__(

@@ -22,7 +22,7 @@ from memorist.errors import (
 from memorist.records.codec import Plain
 from memorist.records.former import as_today
 from memorist.records.record import Record
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 FORMAT = "memorist"
 VERSION = 1
@@ -85,12 +85,12 @@ async def read_lines(lines: Lines, report: LoadReport) -> AsyncIterator[list[tup
         some.append((number, line))
         held += len(line)
         if len(some) >= _BATCH or held >= _BATCH_LENGTH:
-            yield await aside(partial(_read, some, report), some)
+            yield await offload(partial(_read, some, report), some)
             some, held = [], 0
     if not begun:
         raise FormatError("it is empty; an export has at least a header line")
     if some:
-        yield await aside(partial(_read, some, report), some)
+        yield await offload(partial(_read, some, report), some)
 
 
 def _read(lines: Sequence[tuple[int, str | bytes]], report: LoadReport) -> list[tuple[int, Record]]:

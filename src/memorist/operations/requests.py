@@ -1,7 +1,7 @@
 """Requests: one frozen, checked type for each verb. Every door makes them, every engine answers them.
 
 A verb is declared here and nowhere else: its arguments with their types, defaults and limits are the fields, its texts
-the docstring. `Memory`, its blocking twin, `Admin`, the views, MCP's tools and REST's description are made from it. All
+the docstring. `Memory`, its blocking client, `Admin`, the views, MCP's tools, REST's description are made from it. All
 rules about arguments are here and in `arguments`. A request made from a Python call, a JSON body, a tool call or a
 command line passes the same constructor, so that no door is laxer than another:
 

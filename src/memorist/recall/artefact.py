@@ -4,7 +4,7 @@ weights      what each feature counts where a question asks for anything, and wh
 heads        what a text does, told by a vector of the bundled model (see `heads`)
 phrases      which phrases each of the labelled texts holds, as bits (see `heads`)
 confidence   what tells whether a memory holds the answer (see `memorist.context.confidence`)
-telling      from what on a record is told in a context, and how much of it (see `memorist.context.telling`)
+telling      from what on a record is told in a context, and how much of it (see `memorist.context.composing`)
 provenance   the data, by name and sha256, the command, and what was measured with each set left out
 """
 

@@ -14,9 +14,9 @@ import numpy as np
 from memorist.languages import role_of, tables_of
 from memorist.operations.answers import Replacement
 from memorist.recall.index import NEVER, Bools, Floats, Rows, WallIndex
-from memorist.recall.marks import ASKS, speaker_of
 from memorist.recall.replaced import middle, replacements, score_of, signs_of
 from memorist.recall.scale import Scale
+from memorist.recall.text_features import ASKS, speaker_of
 from memorist.records.filters import Filter
 from memorist.records.record import Record
 from memorist.records.scope import Wall

@@ -23,9 +23,9 @@ import numpy as np
 from memorist.languages.calendar import DAY, WEEK
 from memorist.recall.heads import Heads
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
-from memorist.recall.marks import ASKS, STANDING, TELLS, TIMED
 from memorist.recall.question import Question
 from memorist.recall.temporal import time_fit
+from memorist.recall.text_features import ASKS, STANDING, TELLS, TIMED
 from memorist.records.record import Kind
 
 _UNLIKE, _THE_SAME = 0.45, 0.65

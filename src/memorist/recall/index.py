@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from memorist.languages import role_of
 from memorist.recall.forward import Forward, HeldTerms, Numbers
-from memorist.recall.marks import COLUMNS, days_in, weekdays_in
 from memorist.recall.postings import Postings, Run
 from memorist.recall.segments import Segment
-from memorist.recall.talks import Talks
+from memorist.recall.text_features import COLUMNS, days_in, weekdays_in
+from memorist.recall.threads import Threads
 from memorist.recall.vectors import BLOCK_ROWS, VectorTable
 from memorist.records.filters import Filter
 from memorist.records.record import Kind
@@ -93,7 +93,7 @@ class WallIndex:
         self._may_expire = False
         self._heads: dict[str, Floats] = {}
         """What heads say of each row; not a number where it is not known."""
-        self._talks = Talks()
+        self._threads = Threads()
 
     @classmethod
     def of_some(
@@ -104,8 +104,8 @@ class WallIndex:
         for name in speakers:
             index.speakers.of(name)
         index.update(Entries("", 0, list(entries), []))
-        index._talks.told = {index.sessions.of(session) for session in dialogues}
-        index._talks.in_order = False
+        index._threads.told = {index.sessions.of(session) for session in dialogues}
+        index._threads.in_order = False
         return index
 
     @property
@@ -181,11 +181,11 @@ class WallIndex:
         before = self._place_in_talk(row)
         self._fill(slice(row, row + 1), [entry])
         if self._place_in_talk(row) != before:
-            self._talks.in_order, self._years = False, None
+            self._threads.in_order, self._years = False, None
         self.vectors.put(row, entry.vector)
         for known in self._heads.values():
             known[row : row + 1] = np.nan
-        self._talks.change(self._columns, row)
+        self._threads.change(self._columns, row)
 
     def _place_in_talk(self, row: int) -> tuple[Any, ...]:
         return tuple(self._columns[name][row] for name in ("at", "kind", "session", "speaker"))
@@ -208,7 +208,7 @@ class WallIndex:
             self._years |= _years_of(self._columns["at"][first : self.rows])
         for row, entry in enumerate(entries, first):
             if entry.kind is Kind.MESSAGE and entry.session is not None:
-                self._talks.follow(self._columns, row)
+                self._threads.follow(self._columns, row)
 
     def _list(self, first: int) -> None:
         """List the rows from `first` on under their numbers."""
@@ -235,7 +235,7 @@ class WallIndex:
             for name, column in self._columns.items():
                 self._columns[name] = np.zeros(max(2 * held, self.rows), column.dtype)  # takes no memory yet
                 self._columns[name][:held] = column
-        self._talks.begin(self._columns, first, self.rows)
+        self._threads.begin(self._columns, first, self.rows)
 
     def _fill(self, rows: slice, entries: Sequence[Entry]) -> None:
         """Set all fields of some rows but their neighbours."""
@@ -290,7 +290,7 @@ class WallIndex:
     def _kill(self, row: int) -> None:
         self._columns["alive"][row] = False
         self.living -= 1
-        self._talks.in_order, self._years = False, None
+        self._threads.in_order, self._years = False, None
 
     @property
     def years(self) -> list[int]:
@@ -316,14 +316,14 @@ class WallIndex:
 
     def neighbours(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return for each row the rows before and after it in its conversation, -1 for none."""
-        if not self._talks.in_order:
-            self._talks.link({name: self.column(name) for name in _COLUMNS}, self.rows, KINDS[Kind.MESSAGE])
+        if not self._threads.in_order:
+            self._threads.link({name: self.column(name) for name in _COLUMNS}, self.rows, KINDS[Kind.MESSAGE])
         return self._columns["before"][: self.rows], self._columns["after"][: self.rows]
 
     def blend_lengths(self, rows: Rows) -> Floats:
         """Return the length of each row's vector with half of its neighbours' added."""
         self.neighbours()
-        return self._talks.blend_lengths(self._columns, rows, self.vectors)
+        return self._threads.blend_lengths(self._columns, rows, self.vectors)
 
     def terms(self, row: int) -> str:
         """Return a row's analysed terms; "" where they are left to the store."""
@@ -433,7 +433,7 @@ class WallIndex:
             self._days_of[first + row] = (*self._days_of.get(first + row, ()), day)
         self.rated |= bool(segment.columns["rating"].any())
         self._may_expire |= bool((segment.columns["expires_at"] != NEVER).any())
-        self._talks.in_order, self._years, self._days = False, None, None
+        self._threads.in_order, self._years, self._days = False, None, None
         if self._terms is None or self._postings is None or segment.texts is None or segment.run is None:
             self._drop_words()
             return

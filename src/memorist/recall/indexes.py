@@ -6,7 +6,7 @@ from collections import OrderedDict
 from memorist.embedders import BatchedEmbedder
 from memorist.errors import EmbedderMismatchError, embedder_mismatch, embedder_resized
 from memorist.recall.index import WallIndex
-from memorist.recall.keeping import Keeper
+from memorist.recall.persistence import Keeper
 from memorist.records.scope import Wall
 from memorist.stores.base import Entries, Outline, Store
 from memorist.system.locks import Locks

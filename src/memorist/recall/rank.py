@@ -13,13 +13,13 @@ from memorist.recall.calibration import Crowd, calibrated, crowd_of, shared_out,
 from memorist.recall.features import around, doing, telling, told_time, who
 from memorist.recall.forms import forms_of
 from memorist.recall.index import Bools, Floats, Rows, WallIndex
-from memorist.recall.marks import FOREIGN, LIFE
 from memorist.recall.question import Question
 from memorist.recall.replaced import LEAST, MOST, replacements
 from memorist.recall.scale import Scale
 from memorist.recall.sought import Sought, sought_by
 from memorist.recall.spelling import respelled
 from memorist.recall.temporal import time_fit
+from memorist.recall.text_features import FOREIGN, LIFE
 from memorist.recall.words import K1, Statistics, WordScores, score_words
 from memorist.records.filters import Filter
 

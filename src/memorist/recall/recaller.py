@@ -17,7 +17,7 @@ from memorist.recall.calibration import within_one
 from memorist.recall.index import Floats, WallIndex
 from memorist.recall.indexes import Indexes
 from memorist.recall.large import gathered
-from memorist.recall.parts import given_vector
+from memorist.recall.passages import given_vector
 from memorist.recall.question import MAX_TEXT, UNREAD, Question, read_question
 from memorist.recall.rank import Ranked, Search, rank
 from memorist.recall.replaced import LEAST, score_of
@@ -29,7 +29,7 @@ from memorist.records.scope import Wall
 from memorist.records.times import Clock, now, to_micros
 from memorist.records.zones import read_in
 from memorist.stores.base import Outline, Store
-from memorist.system.aside import aside, is_large
+from memorist.system.offload import is_large, offload
 
 _INLINE_ROWS = 8192
 """The most rows that are ranked on the caller's thread, which is quicker than waking another thread."""
@@ -169,8 +169,8 @@ class Recaller:
             records = await self._store.fetch(wall, list(numbers))
         texts = [record.content for record in records.values()]
         if notes is not None and wider is not None:
-            notes.ranked += await aside(lambda: hits_of(index, wider, records, asked), texts)
-        return await aside(lambda: hits_of(index, best, records, asked), texts)
+            notes.ranked += await offload(lambda: hits_of(index, wider, records, asked), texts)
+        return await offload(lambda: hits_of(index, best, records, asked), texts)
 
     async def _ranked(self, wall: Wall, known: WallIndex | Outline, asked: Search) -> tuple[WallIndex, Ranked | None]:
         """Return the ranked index and the result; None if the index has no rows."""

@@ -19,9 +19,9 @@ from memorist.languages import Language, Phrases, plain, tables_of
 from memorist.recall.analysis import any_terms
 from memorist.recall.features import asking_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
-from memorist.recall.lives import SAME
-from memorist.recall.marks import ASKS, CORRECTS
+from memorist.recall.life_events import SAME
 from memorist.recall.scale import Scale
+from memorist.recall.text_features import ASKS, CORRECTS
 from memorist.recall.vectors import products
 from memorist.records.origins import Author
 from memorist.records.record import Kind

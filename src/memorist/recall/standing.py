@@ -5,9 +5,9 @@ from collections.abc import Set
 import numpy as np
 
 from memorist.recall.index import KINDS, Rows, WallIndex
-from memorist.recall.marks import STANDING
 from memorist.recall.replaced import replacements
 from memorist.recall.scale import Scale
+from memorist.recall.text_features import STANDING
 from memorist.records.filters import Filter
 from memorist.records.record import Kind
 

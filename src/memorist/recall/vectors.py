@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.errors import EmbedderMismatchError
-from memorist.recall.spill import Spill
+from memorist.recall.mapped_codes import MappedCodes
 
 BLOCK_ROWS = 32_768
 """Rows in a block. One block is scanned whole in 2 ms; from the second on, codes are faster (bench/vectors)."""
@@ -41,7 +41,7 @@ class VectorTable:
 
     def __init__(self, dimensions: int, folder: Path | None = None) -> None:
         self.dimensions = dimensions
-        self._spill = None if folder is None else Spill(folder)
+        self._mapped = None if folder is None else MappedCodes(folder)
         self.rows = 0
         self._exact: NDArray[np.float32] = np.zeros((256, dimensions), np.float32)
         self.exact = True
@@ -134,9 +134,9 @@ class VectorTable:
 
     def _set(self, block: int, offset: int, codes: NDArray[np.int8], scales: NDArray[np.float32]) -> None:
         self._scales[block][offset : offset + len(codes)] = scales
-        if self._spill is not None and not self._codes[block].flags.writeable:
+        if self._mapped is not None and not self._codes[block].flags.writeable:
             try:
-                self._spill.write(block - _HELD_BLOCKS, offset, codes)
+                self._mapped.write(block - _HELD_BLOCKS, offset, codes)
                 return
             except OSError:  # the disk is full
                 self._codes[block] = self._codes[block].copy()
@@ -145,9 +145,9 @@ class VectorTable:
     def _block(self) -> NDArray[np.int8]:
         """Return a block of zeros: mapped, and then read-only, if it may and can lie in a file."""
         shape = BLOCK_ROWS, self.dimensions
-        if self._spill is not None and len(self._codes) >= _HELD_BLOCKS:
+        if self._mapped is not None and len(self._codes) >= _HELD_BLOCKS:
             with suppress(OSError):
-                return self._spill.block(len(self._codes) - _HELD_BLOCKS, shape)
+                return self._mapped.block(len(self._codes) - _HELD_BLOCKS, shape)
         return np.zeros(shape, np.int8)
 
     def _blocks(self, start: int, rows: int) -> Iterator[tuple[int, int, int, int]]:

@@ -12,7 +12,7 @@ from memorist.records.scope import Scope, Wall
 from memorist.records.times import from_micros, to_micros
 from memorist.records.zones import offset_of, with_offset
 from memorist.stores.rules import Stored
-from memorist.system.aside import LARGE
+from memorist.system.offload import LARGE
 
 _KINDS = {str(each): each for each in Kind}
 COLUMNS = (

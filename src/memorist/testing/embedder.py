@@ -8,7 +8,7 @@ import numpy as np
 
 from memorist.embedders.base import Embedder, Role, Vectors
 from memorist.errors import EmbedderError
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 _WORD = re.compile(r"\w+")
 _TRIGRAM_WEIGHT = 0.4
@@ -34,7 +34,7 @@ class HashEmbedder(Embedder):
 
     async def embed(self, texts: Sequence[str], role: Role = Role.DOCUMENT) -> Vectors:
         """Embed each text, in both roles alike. A text of only white space has a zero row."""
-        return await aside(lambda: self._embedded(texts), texts)
+        return await offload(lambda: self._embedded(texts), texts)
 
     def _embedded(self, texts: Sequence[str]) -> Vectors:
         rows = np.zeros((len(texts), self.dimensions), np.float32)

@@ -21,7 +21,7 @@ from memorist.records.scope import Scope
 from memorist.records.times import Clock, TimeLike
 from memorist.records.zones import ZoneLike, zone_of
 from memorist.secrets import Policy
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 from memorist.verbs.declared import MemoryVerbs
 
 T = TypeVar("T")
@@ -244,7 +244,7 @@ class Verbs(MemoryVerbs):
             {"kind": tuple(Kind), "superseded": True, "everyone": everyone, "order": "oldest", "limit": _LINES}
         )
         async for records in pages(self.ask, asked):
-            for line in await aside(partial(list[str], map(line_of, records)), records):
+            for line in await offload(partial(list[str], map(line_of, records)), records):
                 yield line
 
     async def load(self, lines: Lines) -> LoadReport:

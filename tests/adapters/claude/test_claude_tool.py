@@ -124,7 +124,7 @@ async def test_it_says_what_the_file_system_tool_says(
     assert ours.to_dict() == theirs.to_dict()
 
 
-async def test_the_asynchronous_twin_does_the_same(alice: Memory) -> None:
+async def test_the_asynchronous_method_does_the_same(alice: Memory) -> None:
     tool = MemoristAsyncMemoryTool(alice)
     assert isinstance(tool, BetaAsyncAbstractMemoryTool)
     assert isinstance(MemoristMemoryTool(alice), BetaAbstractMemoryTool)

@@ -30,10 +30,10 @@ from memorist.adapters.local2 import (
     tool_request,
     tool_result,
 )
+from memorist.blocking_client import run
 from memorist.bus import Bus, Envelope, LocalBus, NatsBus
 from memorist.errors import EmbedderUnavailableError
 from memorist.testing import HashEmbedder
-from memorist.twin import run
 from natsserver import nats_server
 
 pytestmark = pytest.mark.anyio

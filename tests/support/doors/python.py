@@ -1,4 +1,4 @@
-"""The doors in Python: the law itself, its blocking twin, and a client of a server."""
+"""The doors in Python: the law itself, its blocking client, and a client of a server."""
 
 import json
 from collections.abc import AsyncIterator

@@ -12,7 +12,7 @@ from google.adk.sessions.session import Session
 from google.genai.types import Content, Part
 
 from memorist.adapters.opening import AnyMemory, behind
-from memorist.agents.standing import Stood, note, taken
+from memorist.agents.thread_state import Stood, note, taken
 from memorist.kinds.conversation import restated
 from memorist.memory import Memory
 from memorist.operations import arguments

@@ -15,7 +15,7 @@ from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
-from memorist.adapters.entries import Shelf, first
+from memorist.adapters.entries import KeyValue, first
 from memorist.adapters.opening import AnyMemory, behind
 from memorist.errors import ConflictError
 from memorist.operations.arguments import text
@@ -53,7 +53,7 @@ class MemoristSessionService(BaseSessionService):
         app, user, own = _split(state or {})
         head = {"state": own, "updated": self._memory.clock().timestamp()}
         try:
-            await self._shelf(app_name, user_id, id).add(app_name, "sessions", id, value=head)
+            await self._values(app_name, user_id, id).add(app_name, "sessions", id, value=head)
         except ConflictError as error:
             raise AlreadyExistsError(f"Session with id {id} already exists.") from error
         await self._merge(app_name, None, app)
@@ -65,14 +65,14 @@ class MemoristSessionService(BaseSessionService):
     ) -> Session | None:
         """Return a session with its events, oldest first, or None."""
         id = session_id.strip()
-        shelf = self._shelf(app_name, text("user_id", user_id), id)
-        head = await shelf.get(app_name, "sessions", id)
+        values = self._values(app_name, text("user_id", user_id), id)
+        head = await values.get(app_name, "sessions", id)
         if head is None:
             return None
         session = await self._session(app_name, user_id, id, head)
         most = None if config is None else config.num_recent_events
         since = None if config is None else config.after_timestamp
-        events = await first(shelf.under(app_name, "events", id, order="newest", since=since), most)
+        events = await first(values.under(app_name, "events", id, order="newest", since=since), most)
         session.events = [Event.model_validate(each.value) for each in reversed(events)]
         return session
 
@@ -83,11 +83,11 @@ class MemoristSessionService(BaseSessionService):
             ScopeError: everyone's sessions are asked for, and the memory belongs to one user.
         """
         all_of = user_id is None
-        shelf = Shelf(self._memory if user_id is None else self._memory.scoped(user=user_id), _FORM)
-        heads = [each async for each in shelf.under(app_name, "sessions", everyone=all_of)]
+        values = KeyValue(self._memory if user_id is None else self._memory.scoped(user=user_id), _FORM)
+        heads = [each async for each in values.under(app_name, "sessions", everyone=all_of)]
         shared = await self._state(app_name, None)
         states: dict[str | None, dict[str, Any]] = {}
-        async for each in shelf.under(app_name, "state", everyone=all_of):
+        async for each in values.under(app_name, "state", everyone=all_of):
             states.setdefault(each.user, {})[each.name] = each.value
         sessions = [
             _made(app_name, each.user or "", each.name, each.value, shared, states.get(each.user, {})) for each in heads
@@ -133,8 +133,8 @@ class MemoristSessionService(BaseSessionService):
         since which no other did: a copy that was read after it has missed nothing but what this process wrote.
         """
         app_name, id = session.app_name, session.id
-        shelf = self._shelf(app_name, session.user_id)
-        stored = await shelf.record(app_name, "sessions", id)
+        values = self._values(app_name, session.user_id)
+        stored = await values.record(app_name, "sessions", id)
         if stored is None:
             raise SessionNotFoundError(f"Session {id} not found.")
         head = json.loads(stored.content)
@@ -148,17 +148,17 @@ class MemoristSessionService(BaseSessionService):
         state = {**head["state"], **own}
         head = {"state": state, "updated": updated, "writer": _writer(), "since": min(since, updated)}
         of_session = [
-            shelf.draft(app_name, "sessions", id, value=head),
-            shelf.draft(app_name, "events", id, event.id, value=value, happened_at=event.timestamp),
+            values.draft(app_name, "sessions", id, value=head),
+            values.draft(app_name, "events", id, event.id, value=value, happened_at=event.timestamp),
         ]
         drafts = [replace(draft, session=id) for draft in of_session]
-        drafts += [shelf.draft(app_name, "state", name, value=value) for name, value in user.items()]
-        old = [stored, *[await shelf.record(app_name, "state", name) for name in user]]
+        drafts += [values.draft(app_name, "state", name, value=value) for name, value in user.items()]
+        old = [stored, *[await values.record(app_name, "state", name) for name in user]]
         ids = [each.id for each in old if each is not None]
         try:
             await self._memory.scoped(user=session.user_id, agent=app_name).remember(drafts, forgetting=ids)
         except ConflictError as error:
-            known = await shelf.get(app_name, "events", id, event.id)
+            known = await values.get(app_name, "events", id, event.id)
             if known not in (None, value):
                 raise AlreadyExistsError(f"Session {id} has another event with the id {event.id}.") from error
             return None if known is None else float(head["updated"])
@@ -166,17 +166,17 @@ class MemoristSessionService(BaseSessionService):
 
     # --- state -------------------------------------------------------------------------------------
 
-    def _shelf(self, app_name: str, user_id: str | None, session_id: str | None = None) -> Shelf:
-        return Shelf(self._memory.scoped(user=user_id, agent=app_name, session=session_id), _FORM)
+    def _values(self, app_name: str, user_id: str | None, session_id: str | None = None) -> KeyValue:
+        return KeyValue(self._memory.scoped(user=user_id, agent=app_name, session=session_id), _FORM)
 
     async def _state(self, app_name: str, user_id: str | None) -> dict[str, Any]:
-        shelf = self._shelf(app_name, user_id)
-        return {each.name: each.value async for each in shelf.under(app_name, "state")}
+        values = self._values(app_name, user_id)
+        return {each.name: each.value async for each in values.under(app_name, "state")}
 
     async def _merge(self, app_name: str, user_id: str | None, delta: dict[str, Any]) -> None:
         """Keep each changed key under a key of its own, so that no writer undoes another's."""
         for name, value in delta.items():
-            await self._shelf(app_name, user_id).put(app_name, "state", name, value=value)
+            await self._values(app_name, user_id).put(app_name, "state", name, value=value)
 
     async def _session(self, app_name: str, user_id: str, id: str, head: dict[str, Any]) -> Session:
         shared, own = await self._state(app_name, None), await self._state(app_name, user_id)

@@ -9,14 +9,14 @@ from memorist.adapters.agentscope.messages import read_state
 from memorist.adapters.agentscope.models import as_chat_model
 from memorist.adapters.agentscope.reading import blocks_of, said, searchable, words_of
 from memorist.adapters.agentscope.types import Msg
-from memorist.adapters.entries import Shelf
+from memorist.adapters.entries import KeyValue
 from memorist.adapters.opening import AnyMemory, behind
+from memorist.blocking_client import run
 from memorist.kinds import Message, estimate_tokens
 from memorist.language import summarize
 from memorist.operations.arguments import whole
 from memorist.records.origins import Author, joined
 from memorist.system.locks import Lock
-from memorist.twin import run
 
 SUMMARISED = "summarised"
 """The mark of messages that are part of the summary."""
@@ -62,7 +62,7 @@ class DurableMemory(Buffer):
             whole("tokens", tokens, 1)
         self._memory = memory = behind(memory, "agentscope").scoped(session=session)
         self._talk = self._memory.conversation()
-        self._shelf = Shelf(self._memory, "agentscope")
+        self._values = KeyValue(self._memory, "agentscope")
         self._labels = (memory.scope.agent or "", memory.scope.session or "")
         self._tokens = tokens
         self._model = as_chat_model(model)
@@ -83,9 +83,9 @@ class DurableMemory(Buffer):
         if summary:
             held = joined(each.handle.record.origin.authors for each in await self._held())
             author = (held | Author.ASSISTANT) & ~Author.OPERATOR
-            await self._shelf.put("summary", *self._labels, value=summary, author=author)
+            await self._values.put("summary", *self._labels, value=summary, author=author)
         else:
-            await self._shelf.delete("summary", *self._labels)
+            await self._values.delete("summary", *self._labels)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state as `InMemoryMemory` does. Blocks while it reads the disk."""
@@ -107,7 +107,7 @@ class DurableMemory(Buffer):
     # --- messages on disk ------------------------------------------------------------------------------
 
     async def _summary(self) -> str:
-        return str(await self._shelf.get("summary", *self._labels) or "")
+        return str(await self._values.get("summary", *self._labels) or "")
 
     async def _held(self) -> list[Held]:
         # Each read makes its messages anew, out of the store's JSON: a caller who changes one changes no other.

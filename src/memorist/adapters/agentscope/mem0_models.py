@@ -12,9 +12,9 @@ from mem0.embeddings.base import EmbeddingBase
 from mem0.llms.base import LLMBase
 
 from memorist.adapters.agentscope.models import as_chat_model, as_embedder
+from memorist.blocking_client import run
 from memorist.embedders import Role, open_embedder
 from memorist.errors import ModelError
-from memorist.twin import run
 
 _T = TypeVar("_T")
 

@@ -17,7 +17,7 @@ from claude_agent_sdk.types import (
     SessionSummaryEntry,
 )
 
-from memorist.adapters.entries import Shelf
+from memorist.adapters.entries import KeyValue
 from memorist.adapters.opening import AnyMemory, behind
 from memorist.agents import read_messages, without_recalled
 from memorist.errors import ConflictError
@@ -48,14 +48,14 @@ class MemoristSessionStore(SessionStore):
     def __init__(self, memory: AnyMemory, *, keep: bool = False) -> None:
         self._memory: Memory = behind(memory, "claude").unlabelled()
         self._keep = keep
-        self._shelf = Shelf(self._memory, _FORM)
+        self._values = KeyValue(self._memory, _FORM)
         self._last = 0
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         """Store entries at the end of a transcript, and keep its summary up to date."""
         given = self._drafts(key, entries)  # the keys of one process are in the order of its calls
         while given:
-            head = await self._shelf.record("heads", *_parts(key))
+            head = await self._values.record("heads", *_parts(key))
             new = [each for each in given if each.id is None or await self._memory.get(each.id) is None]
             if not new:
                 return
@@ -71,7 +71,7 @@ class MemoristSessionStore(SessionStore):
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Return all entries of a transcript in order, or None where there are none."""
-        return [each.value async for each in self._shelf.under("entries", *_parts(key))] or None
+        return [each.value async for each in self._values.under("entries", *_parts(key))] or None
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         """Return the sessions of a project, each with when it was last written to, in milliseconds since 1970."""
@@ -88,13 +88,13 @@ class MemoristSessionStore(SessionStore):
         """Delete a session with all its subagents' transcripts, or the one that `subpath` names."""
         parts = _parts(key) if key.get("subpath") else _parts(key)[:2]
         for form in ("heads", "entries"):
-            await self._shelf.delete(form, *parts)
+            await self._values.delete(form, *parts)
         if not key.get("subpath"):
             await self._memory.forget(kind=Kind.MESSAGE, session=key["session_id"], payload={"form": _FORM})
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         """Return the subpaths of a session's further transcripts."""
-        heads = self._shelf.under("heads", key["project_key"], key["session_id"])
+        heads = self._values.under("heads", key["project_key"], key["session_id"])
         return [each.name async for each in heads if each.name]
 
     # --- records ---------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ class MemoristSessionStore(SessionStore):
         for entry in entries:
             self._last = max(self._last + 1, time.time_ns() // 1000)
             at, uuid = f"{self._last:018d}-{make_id()[:8]}", entry.get("uuid")
-            draft = self._shelf.draft("entries", *_parts(key), at, value=dict(entry))
+            draft = self._values.draft("entries", *_parts(key), at, value=dict(entry))
             id = (
                 None if uuid is None else str(draft.key).removesuffix(at) + quote(uuid, safe="", errors="surrogatepass")
             )
@@ -118,10 +118,10 @@ class MemoristSessionStore(SessionStore):
         _, id, subpath = _parts(key)
         data = {} if subpath else fold_session_summary(before, key, entries)["data"]
         value = {"session_id": id, "subpath": subpath, "mtime": time.time_ns() // 1_000_000, "data": data}
-        return replace(self._shelf.draft("heads", *_parts(key), value=value), session=id)
+        return replace(self._values.draft("heads", *_parts(key), value=value), session=id)
 
     async def _heads(self, project_key: str) -> AsyncIterator[dict[str, Any]]:
-        async for each in self._shelf.under("heads", project_key):
+        async for each in self._values.under("heads", project_key):
             if not each.value["subpath"]:
                 yield each.value
 

@@ -3,7 +3,7 @@
 from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
 from memorist.adapters.claude.files import MemoryFiles
-from memorist.twin import blocking_method
+from memorist.blocking_client import blocking_method
 
 
 class MemoristAsyncMemoryTool(MemoryFiles, BetaAsyncAbstractMemoryTool):

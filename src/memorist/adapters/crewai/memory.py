@@ -21,8 +21,8 @@ from pydantic import Field
 
 from memorist.adapters.crewai.records import narrowed, told_of, visible_to
 from memorist.adapters.crewai.storage import MemoristStorage
+from memorist.blocking_client import run
 from memorist.records.record import Kind
-from memorist.twin import run
 
 
 class MemoristMemory(CrewMemory):

@@ -12,11 +12,11 @@ from memorist.adapters.crewai.records import FORM, draft_of, has_metadata, narro
 from memorist.adapters.entries import enough, first
 from memorist.adapters.opening import AnyMemory, behind
 from memorist.adapters.turns import of_user
+from memorist.blocking_client import blocking_method, run
 from memorist.embedders import EmbedderSpec, open_embedder
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
 from memorist.records.record import Hit, Kind, Record
-from memorist.twin import blocking_method, run
 
 
 class MemoristStorage:

@@ -12,10 +12,10 @@ from langgraph.runtime import Runtime
 from memorist.adapters.opening import AnyMemory, behind
 from memorist.adapters.turns import keep_turn, of_user
 from memorist.agents import before_turn
+from memorist.blocking_client import blocking_method, run
 from memorist.context import Context
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
-from memorist.twin import blocking_method, run
 
 _State: TypeAlias = AgentState[Any]
 _TURNS = 256

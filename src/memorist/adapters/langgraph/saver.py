@@ -38,10 +38,10 @@ from memorist.adapters.langgraph.checkpoints import (
     writes_key,
 )
 from memorist.adapters.opening import AnyMemory, behind
+from memorist.blocking_client import blocking_method, run
 from memorist.errors import NotFoundError
 from memorist.memory import Memory
 from memorist.records.record import Kind, Record
-from memorist.twin import blocking_method, run
 
 _PAGE = 100
 _MOST_NOTED = 1000

@@ -33,10 +33,10 @@ from memorist.adapters.langgraph.items import (
     path_of,
 )
 from memorist.adapters.opening import AnyMemory, behind
+from memorist.blocking_client import run
 from memorist.errors import NotFoundError
 from memorist.memory import Memory
 from memorist.records.record import Hit, Kind, Record
-from memorist.twin import run
 
 _KINDS = (Kind.NOTE, Kind.STATE)
 _PAGE = 1000

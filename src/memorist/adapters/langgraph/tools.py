@@ -9,7 +9,7 @@ from memorist import agents
 from memorist.adapters.opening import AnyMemory, behind
 from memorist.adapters.turns import answer
 from memorist.agents import Toolbox, ToolSchema
-from memorist.twin import blocking
+from memorist.blocking_client import blocking
 
 
 def memory_tools(memory: AnyMemory, *, only: Collection[str] | None = None) -> list[BaseTool]:

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.adapters.chroma import ChromaFolder, Embedding, Row
+from memorist.blocking_client import run
 from memorist.embedders import Embedder
 from memorist.errors import InvalidInputError
 from memorist.records.attribution import note_on_own
 from memorist.records.record import Kind, Record
 from memorist.records.times import now
 from memorist.sync import Memory
-from memorist.twin import run
 
 _T = TypeVar("_T")
 _RATING = 0.05

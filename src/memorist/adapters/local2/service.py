@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from memorist.adapters.local2.books import Book, ChromaBook, Episode, MemoryBook
 from memorist.adapters.local2.config import MemoryConfig
+from memorist.blocking_client import run
 from memorist.embedders import CallableEmbedder, Embedder, EmbedderSpec, open_embedder, prefixes_for
 from memorist.errors import InvalidInputError, NotFoundError, shown
 from memorist.kinds.common import check_text
@@ -19,7 +20,6 @@ from memorist.records.content import whole_name
 from memorist.records.record import plain_json
 from memorist.records.times import parse_time
 from memorist.sync import Memory
-from memorist.twin import run
 
 _CONFIG = Path("config/memory.yaml")
 

@@ -7,10 +7,10 @@ from memorist.adapters.chroma import Row
 from memorist.adapters.entries import id_in
 from memorist.adapters.mango.layered import Layer, LayeredMemory
 from memorist.adapters.opening import AnyMemory, behind
+from memorist.blocking_client import run
 from memorist.kinds import ToolUse
 from memorist.operations.arguments import MAX_LIMIT
 from memorist.records.record import Kind, Record
-from memorist.twin import run
 
 
 class AgentMemory(LayeredMemory):

@@ -1,13 +1,13 @@
-"""mem0's blocking `Memory`: the twin of `AsyncMemory`."""
+"""mem0's blocking `Memory`, made from `AsyncMemory`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from memorist.adapters.mem0.memory import AsyncMemory
-from memorist.twin import Twin, blocking_method, run
+from memorist.blocking_client import BlockingClient, blocking_method, run
 
 
-class Memory(Twin, of=AsyncMemory):  # noqa: D101  # has the text of its original
+class Memory(BlockingClient, of=AsyncMemory):  # noqa: D101  # has the text of its original
     def close(self) -> None:
         """Close the store. A second call does nothing."""
         run(self._async._close)

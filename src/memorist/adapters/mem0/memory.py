@@ -15,12 +15,12 @@ from memorist.adapters.mem0.settings import Opening, opening_of
 from memorist.adapters.mem0.shapes import KINDS, deleting_source, history_rows, item, split_metadata
 from memorist.adapters.opening import AnyMemory, behind
 from memorist.adapters.originals import caught_by
+from memorist.blocking_client import run
 from memorist.errors import ClosedError, InvalidInputError
 from memorist.memory import Memory
 from memorist.records.record import Draft, Hit, Record
 from memorist.records.times import TimeLike, parse_time
 from memorist.system.locks import Lock
-from memorist.twin import run
 
 if TYPE_CHECKING:
     from memorist.embedders import EmbedderSpec

@@ -9,9 +9,9 @@ from typing import Any
 from memorist.adapters.promptise.context import _format_memory_context, get_current_caller
 from memorist.adapters.promptise.messages import GraphAnswer, is_system, messages_of, query_of
 from memorist.adapters.promptise.types import MemoryProvider, MemoryResult, MemoryScope, is_adaptive
+from memorist.blocking_client import run
 from memorist.errors import MemoristError, needs
 from memorist.framing.frame import without_recalled
-from memorist.twin import run
 
 logger = logging.getLogger("memorist.adapters.promptise")
 

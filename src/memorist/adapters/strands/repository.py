@@ -6,11 +6,11 @@ from strands.session.session_repository import SessionRepository
 from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionMessage
 
-from memorist.adapters.entries import Shelf, first
+from memorist.adapters.entries import KeyValue, first
 from memorist.adapters.opening import AnyMemory, behind
+from memorist.blocking_client import run
 from memorist.errors import ConflictError
 from memorist.memory import Memory
-from memorist.twin import run
 
 if TYPE_CHECKING:
     from strands.multiagent.base import MultiAgentBase
@@ -44,9 +44,9 @@ class MemoristSessionRepository(SessionRepository):
         Raises:
             SessionException: a session with this id exists.
         """
-        shelf = self._shelf(session.session_id)
+        values = self._values(session.session_id)
         try:
-            run(lambda: shelf.add(session.session_id, value=session.to_dict()))
+            run(lambda: values.add(session.session_id, value=session.to_dict()))
         except ConflictError as error:
             raise SessionException(f"Session {session.session_id} already exists") from error
         return session
@@ -61,7 +61,7 @@ class MemoristSessionRepository(SessionRepository):
         Raises:
             SessionException: there is no such session.
         """
-        if not run(lambda: self._shelf(session_id).delete(session_id)):
+        if not run(lambda: self._values(session_id).delete(session_id)):
             raise SessionException(f"Session {session_id} does not exist")
 
     # --- agents ------------------------------------------------------------------------------------
@@ -113,20 +113,20 @@ class MemoristSessionRepository(SessionRepository):
         if self.read_agent(session_id, agent_id) is None:
             raise SessionException(f"Agent {agent_id} in session {session_id} does not exist")
         end = None if limit is None else offset + limit
-        messages = self._shelf(session_id).under(session_id, "agents", agent_id, "messages")
+        messages = self._values(session_id).under(session_id, "agents", agent_id, "messages")
         return [SessionMessage.from_dict(each.value) for each in run(lambda: first(messages, end))[offset:]]
 
     # --- graphs and swarms -------------------------------------------------------------------------
 
     def create_multi_agent(self, session_id: str, multi_agent: "MultiAgentBase", **kwargs: Any) -> None:
         """Keep the state of a graph or a swarm."""
-        shelf, value = self._shelf(session_id), multi_agent.serialize_state()
-        run(lambda: shelf.put(session_id, "multi_agents", multi_agent.id, value=value))
+        values, value = self._values(session_id), multi_agent.serialize_state()
+        run(lambda: values.put(session_id, "multi_agents", multi_agent.id, value=value))
 
     def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
         """Return the state of a graph or a swarm, or None."""
         found: dict[str, Any] | None = run(
-            lambda: self._shelf(session_id).get(session_id, "multi_agents", multi_agent_id)
+            lambda: self._values(session_id).get(session_id, "multi_agents", multi_agent_id)
         )
         return found
 
@@ -139,15 +139,15 @@ class MemoristSessionRepository(SessionRepository):
             raise SessionException(f"MultiAgent state {multi_agent.id} in session {session_id} does not exist")
         self.create_multi_agent(session_id, multi_agent)
 
-    def _shelf(self, session_id: str) -> Shelf:
-        return Shelf(self._memory.scoped(session=session_id), "strands")
+    def _values(self, session_id: str) -> KeyValue:
+        return KeyValue(self._memory.scoped(session=session_id), "strands")
 
     def _made(self, kind: type[_T], session_id: str, *parts: str) -> _T | None:
-        found = run(lambda: self._shelf(session_id).get(session_id, *parts))
+        found = run(lambda: self._values(session_id).get(session_id, *parts))
         return None if found is None else kind.from_dict(found)
 
     def _put(self, value: SessionAgent | SessionMessage, session_id: str, *parts: str) -> None:
-        run(lambda: self._shelf(session_id).put(session_id, *parts, value=value.to_dict()))
+        run(lambda: self._values(session_id).put(session_id, *parts, value=value.to_dict()))
 
     def _update(self, value: SessionAgent | SessionMessage, what: str, *key: str) -> None:
         if (before := self._made(type(value), *key)) is None:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from memorist.adapters.entries import shelf_key
+from memorist.adapters.entries import key_of
 from memorist.errors import InvalidInputError
-from memorist.imports.keeping import KEPT, restored
+from memorist.imports.extra_fields import KEPT, restored
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, database, each, holding, when_of
 from memorist.imports.sources import Part
@@ -108,7 +108,7 @@ def _state(where: str, state: Mapping[str, Any], talk: _Talk, options: Options) 
             kind=Kind.STATE,
             conversation=talk.session,
             id=f"{talk.agent or ''}/{SUMMARY}",
-            key=shelf_key(FORM, "summary", talk.agent or "", talk.session),
+            key=key_of(FORM, "summary", talk.agent or "", talk.session),
             agent=talk.agent,
             session=talk.session,
             user=talk.user,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memorist.imports.keeping import KEPT, restored
+from memorist.imports.extra_fields import KEPT, restored
 from memorist.imports.reader import Bad, Item, Left, Reader
 from memorist.imports.readers.common import INSTRUCTIONS, OTHER_BRANCHES, THINKING, attempt, branch, each_record, having
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from memorist.imports.keeping import KEPT, restored
+from memorist.imports.extra_fields import KEPT, restored
 from memorist.imports.reader import Bad, Item, Reader
 from memorist.imports.readers.common import attempt, blocks_text, each_record
 from memorist.imports.sources import Part

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memorist.errors import InvalidInputError
-from memorist.imports.keeping import KEPT, restored
+from memorist.imports.extra_fields import KEPT, restored
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers import rows
 from memorist.imports.readers.common import each

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Any
 
 from memorist.errors import InvalidInputError
-from memorist.imports.keeping import KEPT, restored
+from memorist.imports.extra_fields import KEPT, restored
 from memorist.imports.noted import time_of
 from memorist.imports.reader import Bad, Item, Left, Options, Reader
 from memorist.imports.readers.code import Fences, Line, Segment, segments

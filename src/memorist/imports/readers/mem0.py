@@ -11,7 +11,7 @@ from typing import Any
 from memorist.adapters.mem0.shapes import BESIDE, LABELS
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.qdrant import Point, points
-from memorist.imports.keeping import KEPT, restored
+from memorist.imports.extra_fields import KEPT, restored
 from memorist.imports.reader import Bad, Item, Options, Reader
 from memorist.imports.readers.common import attempt, database, each, tables
 from memorist.imports.sources import Part

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from memorist.imports.keeping import KEPT, kept
+from memorist.imports.extra_fields import KEPT, kept
 from memorist.imports.readers.agentscope import FORM, SUMMARY
 from memorist.imports.writer import Output, Writer
 from memorist.imports.written.conversations import Conversations

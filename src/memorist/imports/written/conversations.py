@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.imports.held import Held
+from memorist.imports.staged import Staged
 from memorist.records.record import Record
 
 
@@ -14,13 +14,13 @@ class Conversations:
     """What a format has of each message, in a file without a name; in memory are eight bytes a message."""
 
     def __init__(self) -> None:
-        self._held = Held()
+        self._staged = Staged()
         self._places: dict[tuple[str | None, str | None], array[int]] = defaultdict(lambda: array("Q"))
 
     def add(self, record: Record, message: Any) -> None:
         """Set a message aside, as JSON, behind those of its conversation."""
-        self._places[record.scope.agent, record.scope.session].append(self._held.file.tell())
-        self._held.file.write(json.dumps(message).encode() + b"\n")
+        self._places[record.scope.agent, record.scope.session].append(self._staged.file.tell())
+        self._staged.file.write(json.dumps(message).encode() + b"\n")
 
     def __len__(self) -> int:
         return len(self._places)
@@ -32,8 +32,8 @@ class Conversations:
         """Yield each conversation's agent, session and messages; the file is released behind the last."""
         for (agent, session), places in self._places.items():
             yield agent, session, map(self._read, places)
-        self._held.close()
+        self._staged.close()
 
     def _read(self, place: int) -> Any:
-        self._held.file.seek(place)
-        return json.loads(self._held.file.readline())
+        self._staged.file.seek(place)
+        return json.loads(self._staged.file.readline())

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import count as numbers
 from typing import Any
 
-from memorist.imports.keeping import KEPT, metadata_with
+from memorist.imports.extra_fields import KEPT, metadata_with
 from memorist.imports.readers.letta import packed
 from memorist.imports.writer import Output, Writer, count
 from memorist.imports.written.conversations import Conversations

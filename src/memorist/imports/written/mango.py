@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.imports.keeping import KEPT, kept
+from memorist.imports.extra_fields import KEPT, kept
 from memorist.imports.writer import Output, Writer
 from memorist.kinds import ToolUse
 from memorist.records.kind import Kind

@@ -7,7 +7,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from memorist.imports.keeping import kept
+from memorist.imports.extra_fields import kept
 from memorist.imports.readers.markdown import FRONT, OURS
 from memorist.imports.writer import Output, Writer
 from memorist.records.record import Record

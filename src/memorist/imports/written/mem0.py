@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 
 from memorist.adapters.mem0.shapes import item
-from memorist.imports.keeping import metadata_with
+from memorist.imports.extra_fields import metadata_with
 from memorist.imports.readers.mem0 import OWN
 from memorist.imports.writer import Output, Writer
 from memorist.records.record import Record

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, pairwise
 
-from memorist.imports.keeping import KEPT, kept
+from memorist.imports.extra_fields import KEPT, kept
 from memorist.imports.writer import Output, Writer
 from memorist.imports.written.conversations import Conversations
 from memorist.records.fingerprints import digest

@@ -10,7 +10,7 @@ from typing import BinaryIO, Literal, TypeAlias
 
 from memorist.errors import FormatError, InvalidInputError, MemoristError, StoreFullError
 from memorist.imports import ColumnsError, ImportReport, Options, OwnerError, Source, Survey, load, survey
-from memorist.imports.held import Held
+from memorist.imports.staged import Staged
 from memorist.memory import Memory
 from memorist.serve.uploads import uploads
 
@@ -49,7 +49,7 @@ class Job:
         self.interrupted = False
         self.name = ""
         self._most_bytes = most_bytes
-        self._files: dict[str, Held] = {}
+        self._files: dict[str, Staged] = {}
         self._remove = weakref.finalize(self, _close, self._files)  # at the latest when this block ends
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -97,8 +97,8 @@ class Job:
             if plain in self._files:
                 raise InvalidInputError(f"two files are named {plain}; put them into a zip")
             try:
-                held = self._files[plain] = Held()
-                await asyncio.to_thread(shutil.copyfileobj, stream, held.file, 1 << 20)
+                staged = self._files[plain] = Staged()
+                await asyncio.to_thread(shutil.copyfileobj, stream, staged.file, 1 << 20)
             except OSError as error:
                 raise StoreFullError(f"the server cannot keep the file: {error.strerror or error}") from error
         if not self._files:
@@ -187,7 +187,7 @@ class Job:
     def _source(self) -> Source:
         if self.state == "gone":
             raise FormatError("the files were removed; upload them again")
-        source = Source("", name=self.name, held=self._files)
+        source = Source("", name=self.name, staged=self._files)
         if (size := sum(part.size for part in source.parts)) > self._most_bytes:
             source.close()
             raise FormatError(f"{self.name} has {size:,} bytes; the limit is {self._most_bytes:,}")
@@ -209,7 +209,7 @@ class _StoppedError(Exception):
     """Ends a survey that nobody waits for."""
 
 
-def _close(files: dict[str, Held]) -> None:
+def _close(files: dict[str, Staged]) -> None:
     for each in files.values():
         each.close()
 

@@ -32,7 +32,7 @@ PAGES = (
     ("/", "Home"),
     ("/ask", "Ask"),
     ("/inbox", "Inbox"),
-    ("/talks", "Conversations"),
+    ("/conversations", "Conversations"),
     ("/browse", "Records"),
     ("/topics", "Topics"),
     ("/time", "Time"),
@@ -44,7 +44,13 @@ PAGES = (
     ("/status", "Status"),
 )
 """The pages that the navigation leads to: path and name."""
-_SECTIONS = {"/record": "/browse", "/talk": "/talks", "/trace": "/traces", "/purge": "/status", "/imports": "/import"}
+_SECTIONS = {
+    "/record": "/browse",
+    "/conversation": "/conversations",
+    "/trace": "/traces",
+    "/purge": "/status",
+    "/imports": "/import",
+}
 """The pages below others."""
 BACK_TO = frozenset((*(place for place, _ in PAGES), "/purge")) - {"/users"}
 """The pages that are shown again once a user is chosen."""
@@ -225,11 +231,11 @@ class Visit:
             return link("/record", tenant=self.scope["tenant"], user=owner, id=id)
         return self.link("/record", id=id) if owner == self.grant.user else None
 
-    def talk_link(self, record: Record) -> str:
+    def conversation_link(self, record: Record) -> str:
         """Return the address of a message's place in its conversation, in the scope of its owner."""
         owner = {} if self.grant.user is not None else {"user": record.scope.user}
         query = {**self.scope, **owner, "session": record.scope.session, "around": record.id}
-        return f"{link('/talk', **query)}#found"
+        return f"{link('/conversation', **query)}#found"
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         notice, self.session.notice = self.session.notice, None

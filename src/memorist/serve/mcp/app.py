@@ -18,12 +18,12 @@ from memorist.records.content import whole_json
 from memorist.records.scope import DEFAULT_TENANT
 from memorist.records.scope import Scope as MemoryScope
 from memorist.serve.auth import UnauthorizedError
+from memorist.serve.error_texts import told
 from memorist.serve.limits import BodyTooLargeError, Limiter, Limits, RequestTimeoutError
 from memorist.serve.mcp.access import Access, Gate
 from memorist.serve.mcp.server import Context, create_server
 from memorist.serve.mcp.toolsets import ToolSet
 from memorist.serve.reading import read_query
-from memorist.serve.telling import told
 
 LIMITS = Limits(body_bytes=4 * 1024 * 1024)
 PATH = "/mcp"

@@ -7,7 +7,7 @@ from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from memorist.errors import InvalidInputError, MemoristError, NotFoundError, ScopeError
-from memorist.serve.telling import told
+from memorist.serve.error_texts import told
 
 log = logging.getLogger("memorist.serve")
 

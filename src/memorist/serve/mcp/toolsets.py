@@ -11,10 +11,10 @@ from memorist.agents.tools import Toolbox, ToolSchema
 from memorist.errors import InvalidInputError, MemoristError, ScopeError, shown
 from memorist.operations.arguments import unknown_arguments
 from memorist.serve.auth import Right
+from memorist.serve.error_texts import told
 from memorist.serve.mcp.access import Access
 from memorist.serve.mcp.failures import FAILED, report
 from memorist.serve.mcp.tools import TOOLS, MemoryTools
-from memorist.serve.telling import told
 
 ToolSet: TypeAlias = Literal["core", "all"]
 """Which tools are offered: the five of `memorist.agents.memory_tools`, or every one."""

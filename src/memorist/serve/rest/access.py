@@ -16,7 +16,7 @@ from memorist.serve.observability.requests import GRANT, SCOPE
 from memorist.serve.quotas import Quotas
 from memorist.serve.reading import USER_HEADER, ZONE_HEADER, header
 from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 T = TypeVar("T")
 _KEY_HEADER = "Idempotency-Key"
@@ -74,7 +74,7 @@ class Access:
         if self.idempotency_key is None:
             return await work(), True
         return await self.server.ledger.once(
-            self.idempotency_key, self.memory, await aside(lambda: fingerprint(*asked), asked), work, done_since
+            self.idempotency_key, self.memory, await offload(lambda: fingerprint(*asked), asked), work, done_since
         )
 
 

@@ -18,7 +18,7 @@ from memorist.operations.request import readers
 from memorist.records.scope import Scope
 from memorist.serve.reading import number_of, truth_of
 from memorist.serve.rest.schemas import body_fields
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 R = TypeVar("R", bound=requests.Request[Any])
 _FROM_TEXT: Mapping[read.Reader, Callable[[str], Any]] = {
@@ -48,7 +48,7 @@ async def sent(request: Request) -> dict[str, Any]:
         raise NotJsonError("the connection closed before the body was complete") from error
     if not body:
         raise InvalidInputError("the body is missing; it must be a JSON object")
-    value = await aside(lambda: _parsed(body), body)
+    value = await offload(lambda: _parsed(body), body)
     if not isinstance(value, dict):
         raise InvalidInputError("the body must be a JSON object")
     return value
@@ -60,7 +60,7 @@ Body: TypeAlias = Annotated[dict[str, Any], Depends(sent)]
 async def asked(kind: type[R], body: Mapping[str, Any], **more: Any) -> R:
     """Return the request in a body, with further arguments."""
     read.unknown_arguments(kind.verb, body, body_fields(kind))
-    return await aside(lambda: kind.of({**body, **more}), body)
+    return await offload(lambda: kind.of({**body, **more}), body)
 
 
 def unquoted(id: str) -> str:
@@ -73,7 +73,7 @@ def unquoted(id: str) -> str:
 
 async def answered(plain: Callable[[], Any], *inputs: Any, status: int = 200) -> JSONResponse:
     """Return an answer in JSON: what `plain` returns, which grows with its inputs."""
-    return await aside(lambda: JSONResponse(plain(), status), *inputs)
+    return await offload(lambda: JSONResponse(plain(), status), *inputs)
 
 
 _CALL = (*Scope.__dataclass_fields__, "zone")

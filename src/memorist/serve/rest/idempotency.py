@@ -24,7 +24,7 @@ from memorist.operations.requests import Remember
 from memorist.records.record import Action, Change, Draft, Kind, Record
 from memorist.records.scope import SERVER_TENANT
 from memorist.serve.rest.problems import KeyReusedError
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 _KEEP = 24 * 3600.0
 _RUNNING = timedelta(minutes=2)
@@ -199,7 +199,7 @@ async def _begun(memory: Memory, draft: Draft) -> Change | None:
 
 
 async def _differs(memory: Memory, draft: Draft, record: Record) -> bool:
-    wanted = await aside(partial(_stored, draft, memory, record.created_at), draft)
+    wanted = await offload(partial(_stored, draft, memory, record.created_at), draft)
     return any(getattr(record, name) != getattr(wanted, name) for name in _COMPARED)
 
 

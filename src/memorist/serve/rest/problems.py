@@ -12,12 +12,12 @@ from starlette.exceptions import HTTPException
 
 from memorist import errors
 from memorist.serve.auth import UnauthorizedError
+from memorist.serve.error_texts import told
 from memorist.serve.limits import BodyTooLargeError, RequestTimeoutError
 from memorist.serve.observability.requests import ERROR
 from memorist.serve.quotas import TooManyError
 from memorist.serve.rest import models
 from memorist.serve.rest.bodies import NotJsonError
-from memorist.serve.telling import told
 
 log = logging.getLogger("memorist.serve")
 

@@ -19,7 +19,7 @@ from memorist.serve.rest.bodies import Body, answered, asked, asked_in_query, un
 from memorist.serve.rest.idempotency import Outcome, fingerprint, original, remember_once
 from memorist.serve.rest.plain import ID, add_plain
 from memorist.serve.rest.routing import router_of, takes, takes_parameters
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 router, search = router_of("records"), router_of("search")
 
@@ -42,7 +42,7 @@ async def remember(access: Writer, body: Body) -> JSONResponse:
         stored = await memory.ask(request)
     elif request.if_exists != "replace":
         stored = await remember_once(
-            access.server.ledger, memory, key, request, await aside(lambda: fingerprint("remember", body), body)
+            access.server.ledger, memory, key, request, await offload(lambda: fingerprint("remember", body), body)
         )
     else:
         stored = await _replace_once(access, request, body)

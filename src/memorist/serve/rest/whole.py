@@ -16,8 +16,8 @@ from starlette.requests import ClientDisconnect
 from memorist.errors import FormatError, MemoristError, StoreUnavailableError
 from memorist.imports import ExportReport, writers
 from memorist.imports.exporting import export_text
-from memorist.imports.held import Held
 from memorist.imports.registry import writer_named
+from memorist.imports.staged import Staged
 from memorist.memory import Memory
 from memorist.operations import requests
 from memorist.serve.rest import models
@@ -77,12 +77,12 @@ async def export_answer(memory: Memory, to: str, **options: Any) -> StreamingRes
     headers = {"content-disposition": f'attachment; filename="{writer.file}"'}
     if writer.whole:
         return StreamingResponse(texts, headers=headers, media_type=writer.media)
-    held = Held()
+    staged = Staged()
     async for text in texts:
-        held.file.write(text.encode())
-    headers |= {"content-length": str(held.size), LEFT_OUT: report.losses()}
-    pieces = iter(partial(held.open().read, _PIECE), b"")
-    return StreamingResponse(pieces, headers=headers, media_type=writer.media, background=BackgroundTask(held.close))
+        staged.file.write(text.encode())
+    headers |= {"content-length": str(staged.size), LEFT_OUT: report.losses()}
+    pieces = iter(partial(staged.open().read, _PIECE), b"")
+    return StreamingResponse(pieces, headers=headers, media_type=writer.media, background=BackgroundTask(staged.close))
 
 
 @router.post(

@@ -36,7 +36,7 @@ from memorist.stores.sqlite.forking import operation
 from memorist.stores.sqlite.presence import Frozen, Presence, may_be_frozen
 from memorist.stores.sqlite.schema import check, check_version, configure, migrate
 from memorist.stores.sqlite.waiting import Patience
-from memorist.system.aside import LARGE
+from memorist.system.offload import LARGE
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound="Future[Any] | asyncio.Future[Any]")

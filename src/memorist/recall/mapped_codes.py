@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 _write_at: Callable[[int, Any, int], int] | None = getattr(os, "pwrite", None)  # Windows has none
 
 
-class Spill:
+class MappedCodes:
     """A file of equal blocks. It has no name, so that it is gone with the process, however that ends.
 
     Blocks are read through the mapping and written by `write`, so that a full disk is an error and not a signal.

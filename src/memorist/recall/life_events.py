@@ -16,7 +16,7 @@ READ = 1000
 """The characters of a text that are read."""
 
 
-def told_in(text: str) -> set[str]:
+def events_in(text: str) -> set[str]:
     """Return the names of the changes that the speaker of a text tells of themselves."""
     return {name for table, given in readings(text, tables_of(text)) for name in table.changes("told", given)}
 

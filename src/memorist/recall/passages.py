@@ -11,9 +11,9 @@ from memorist.errors import EmbedderError, InvalidInputError
 from memorist.languages import role_of
 from memorist.languages.sentences import unspaced
 from memorist.recall.analysis import words
-from memorist.recall.marks import speaker_of
+from memorist.recall.text_features import speaker_of
 from memorist.records.record import Kind, Record
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 SHORT = 50
 """The most words of a message that is embedded whole."""
@@ -38,7 +38,7 @@ async def embedded(embedder: BatchedEmbedder, records: Sequence[Record]) -> Vect
     Raises:
         EmbedderError: the texts cannot be embedded.
     """
-    parts = await aside(lambda: [parts_of(record) for record in records], records)
+    parts = await offload(lambda: [parts_of(record) for record in records], records)
     rows = await embedder.embed([part for each in parts for part in each], Role.DOCUMENT)
     if len(rows) == len(records):
         return rows

@@ -24,7 +24,7 @@ from memorist.languages.calendar import DAY, bits_of
 from memorist.languages.phrases import phrases, recurring_in
 from memorist.languages.sentences import asks, length_of, sentences_of
 from memorist.languages.table import LIFE_CHANGES
-from memorist.recall.lives import told_in
+from memorist.recall.life_events import events_in
 from memorist.records.record import Kind, Record
 from memorist.records.zones import read_in
 from memorist.system.regex import regex
@@ -58,7 +58,7 @@ def marks_of(record: Record, zone: tzinfo = UTC) -> frozenset[str]:
     if not is_english(text):
         marks.add(FOREIGN)
     if role_of(speaker_of(record)) in (None, "user"):
-        marks.update(LIFE[name] for name in told_in(text))
+        marks.update(LIFE[name] for name in events_in(text))
         if says("standing"):
             marks.add(STANDING)
     days = dict.fromkeys(_days(text[:_READ], read_in(record.at, zone)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memorist import Draft, Kind, Memory, Record, Scope
 from memorist.embedders import BatchedEmbedder
-from memorist.recall.parts import MOST, NAME, PART, SHORT, embedded, parts_of
+from memorist.recall.passages import MOST, NAME, PART, SHORT, embedded, parts_of
 from memorist.records.origins import PYTHON
 from memorist.testing import HashEmbedder
 

@@ -6,7 +6,7 @@ import pytest
 
 from memorist import Draft, Kind, Scope
 from memorist.recall import STANDING, marks_of, terms_of
-from memorist.recall.marks import days_in
+from memorist.recall.text_features import days_in
 from memorist.records.origins import PYTHON
 
 MAY_8 = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

@@ -17,13 +17,13 @@ def model(messages: list[dict[str, str]]) -> Any:
     return {"facts": [{"statement": "Alice moved to Oslo", "date": "", "message": 1}]}
 
 
-def test_every_step_has_a_twin_with_its_signature() -> None:
+def test_every_step_has_a_blocking_one_with_its_signature() -> None:
     steps = {name for name in language.__all__ if inspect.iscoroutinefunction(getattr(language, name))}
     assert steps | {"Digest"} == set(blocking.__all__)
     for name in steps:
-        twin, original = getattr(blocking, name), getattr(language, name)
-        assert inspect.signature(twin) == inspect.signature(original) and not inspect.iscoroutinefunction(twin)
-        assert twin.__doc__.splitlines()[0] == original.__doc__.splitlines()[0]
+        client, original = getattr(blocking, name), getattr(language, name)
+        assert inspect.signature(client) == inspect.signature(original) and not inspect.iscoroutinefunction(client)
+        assert client.__doc__.splitlines()[0] == original.__doc__.splitlines()[0]
 
 
 def test_a_script_keeps_facts_and_digests_what_is_raw(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from memorist.errors import FormatError
 _LARGEST = 256_000_000
 
 
-class Held:
+class Staged:
     """A file that has no name in any folder, and that only its owner's process can read.
 
     Several streams may read it at once.
@@ -57,8 +57,8 @@ class Held:
 
 
 class _Window(io.RawIOBase):
-    def __init__(self, held: Held) -> None:
-        self._held = held
+    def __init__(self, staged: Staged) -> None:
+        self._staged = staged
         self._at = 0
 
     def readable(self) -> bool:
@@ -68,14 +68,14 @@ class _Window(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        self._at = max(0, offset + (0, self._at, self._held.size)[whence])
+        self._at = max(0, offset + (0, self._at, self._staged.size)[whence])
         return self._at
 
     def tell(self) -> int:
         return self._at
 
     def readinto(self, target: memoryview) -> int:  # type: ignore[override]  # as io gives it
-        data = self._held.read(self._at, len(target))
+        data = self._staged.read(self._at, len(target))
         target[: len(data)] = data
         self._at += len(data)
         return len(data)

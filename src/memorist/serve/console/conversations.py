@@ -14,7 +14,7 @@ from memorist.records.record import Kind, Record
 from memorist.serve.console.visits import Visit
 from memorist.serve.console.zones import written_day
 
-_TALKS = 20
+_LISTED = 20
 _READ = 100
 _MOST_READS = 20
 _AROUND = 15
@@ -26,7 +26,7 @@ _FACES = 8
 
 
 @dataclass(slots=True)
-class Talk:
+class ListedConversation:
     """One conversation in the list."""
 
     session: str
@@ -48,12 +48,12 @@ class Turn:
     day: str | None
 
 
-async def talks(visit: Visit) -> Response:
+async def conversations(visit: Visit) -> Response:
     """List the conversations, the one with the newest message first."""
     memory, cursor, words = visit.memory, visit.value("cursor"), visit.value("text")
     if words is not None:
         return await _listed(visit, await _with_words(memory, words), None)
-    found, seen, later = dict[str, Talk](), set[str](), cursor is not None
+    found, seen, later = dict[str, ListedConversation](), set[str](), cursor is not None
     for _ in range(_MOST_READS):
         page = await memory.browse(kind=Kind.MESSAGE, limit=_READ, cursor=cursor)
         for record in page.records:
@@ -61,37 +61,39 @@ async def talks(visit: Visit) -> Response:
             if session is not None and session not in seen:
                 seen.add(session)
                 if not later or await _is_last(memory, record):
-                    found[session] = Talk(session, record)
+                    found[session] = ListedConversation(session, record)
             if session in found:
                 found[session].speakers[speaker_of(record)] = None
         cursor = page.next
-        if cursor is None or len(found) >= _TALKS:
+        if cursor is None or len(found) >= _LISTED:
             break
-    return await _listed(visit, list(found.values()), None if cursor is None else visit.link("/talks", cursor=cursor))
+    return await _listed(
+        visit, list(found.values()), None if cursor is None else visit.link("/conversations", cursor=cursor)
+    )
 
 
-async def _with_words(memory: Memory, words: str) -> list[Talk]:
+async def _with_words(memory: Memory, words: str) -> list[ListedConversation]:
     """Return the conversations in which words occur, the best match first."""
-    found = dict[str, Talk]()
+    found = dict[str, ListedConversation]()
     for hit in await memory.recall(words, kind=Kind.MESSAGE, mode="lexical", limit=_READ):
         session = hit.record.scope.session
         if session is not None and session not in found:
             page = await memory.browse(kind=Kind.MESSAGE, session=session, limit=_READ)
             speakers = dict.fromkeys(speaker_of(record) for record in page.records)
-            found[session] = Talk(session, page.records[0], hit.record, speakers)
-        if len(found) == _TALKS:
+            found[session] = ListedConversation(session, page.records[0], hit.record, speakers)
+        if len(found) == _LISTED:
             break
     return list(found.values())
 
 
-async def _listed(visit: Visit, talks: Sequence[Talk], more: str | None) -> Response:
-    for each in talks:
+async def _listed(visit: Visit, conversations: Sequence[ListedConversation], more: str | None) -> Response:
+    for each in conversations:
         own: Any = {"kind": Kind.MESSAGE, "session": each.session}
         each.count = await visit.memory.count(**own)
         each.first = (await visit.memory.browse(**own, order="oldest", limit=1)).records[0]
-    days = groupby(talks, lambda each: written_day(each.last.at, visit.session.zone))
+    days = groupby(conversations, lambda each: written_day(each.last.at, visit.session.zone))
     listed = [(day, list(group)) for day, group in days]
-    return visit.page("talks.html", title="Conversations", days=listed, more=more, text=visit.value("text"))
+    return visit.page("conversations.html", title="Conversations", days=listed, more=more, text=visit.value("text"))
 
 
 async def _is_last(memory: Memory, record: Record) -> bool:
@@ -100,7 +102,7 @@ async def _is_last(memory: Memory, record: Record) -> bool:
     return page.records[0].id == record.id
 
 
-async def talk(visit: Visit) -> Response:
+async def conversation(visit: Visit) -> Response:
     """Show a conversation as a thread: from its beginning, around a message, or before or after one."""
     memory = visit.memory
     anchors = {name: visit.value(name) for name in ("around", "before", "after")}
@@ -117,7 +119,7 @@ async def talk(visit: Visit) -> Response:
         later = records[-1] if await thread.after(records[-1], 1) else None
     title = session if session is not None else "All messages"
     return visit.page(
-        "talk.html",
+        "conversation.html",
         title=title,
         turns=turns_of(records, visit),
         label=session,

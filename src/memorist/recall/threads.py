@@ -12,7 +12,7 @@ Table: TypeAlias = Mapping[str, NDArray[Any]]
 """The columns of an index; neighbours are in "before" and "after", -1 for none."""
 
 
-class Talks:
+class Threads:
     """Links each message to its neighbours.
 
     Messages of a single speaker are no conversation: there the neighbours say little about a message.

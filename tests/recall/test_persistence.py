@@ -31,8 +31,8 @@ QUESTIONS = ("coffee in the garden", "What did Ann say about the train last May?
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a file whose indexes are kept early, in small segments."""
-    monkeypatch.setattr("memorist.recall.keeping.KEPT_FROM", 10)
-    monkeypatch.setattr("memorist.recall.keeping.SEGMENT_ROWS", 16)
+    monkeypatch.setattr("memorist.recall.persistence.KEPT_FROM", 10)
+    monkeypatch.setattr("memorist.recall.persistence.SEGMENT_ROWS", 16)
     return tmp_path / "memory.db"
 
 

@@ -23,9 +23,9 @@ def message(number: int, session: str, *, minute: int | None = None) -> Draft:
 
 async def test_a_thread_has_speakers_days_and_times_of_the_zone(page: Page, site: str, alice: Memory) -> None:
     await alice.remember([message(number, "trip", minute=number * 30) for number in range(4)])
-    await page.goto(f"{site}/talks?user=alice")
-    await expect(page.locator(".talks li")).to_contain_text("4 messages")
-    name, dates = [await page.locator(f".talks {part}").bounding_box() for part in ("strong", ".dates")]
+    await page.goto(f"{site}/conversations?user=alice")
+    await expect(page.locator(".listing li")).to_contain_text("4 messages")
+    name, dates = [await page.locator(f".listing {part}").bounding_box() for part in ("strong", ".dates")]
     assert name is not None and dates is not None and name["x"] < dates["x"]
     await page.get_by_role("link", name="trip").click()
     await expect(page.locator(".day")).to_have_text(["Wednesday, 1 May 2024", "Thursday, 2 May 2024"])
@@ -54,7 +54,7 @@ async def test_messages_of_one_time_are_read_in_one_order(site: str, alice: Memo
     await alice.remember([message(number, "trip", minute=0) for number in range(45)])
     order = [each.content for each in (await alice.browse(order="oldest")).records]
     async with httpx.AsyncClient(base_url=site, timeout=120) as client:
-        seen, place = list[str](), "/talk?user=alice&session=trip"
+        seen, place = list[str](), "/conversation?user=alice&session=trip"
         while place:
             text = (await client.get(place)).text
             seen += [part.split("</p>")[0] for part in text.split('<p class="text">')[1:]]
@@ -66,8 +66,8 @@ async def test_messages_of_one_time_are_read_in_one_order(site: str, alice: Memo
 async def test_each_conversation_is_listed_once(page: Page, site: str, alice: Memory) -> None:
     await alice.remember([message(number, f"talk {number % 30:02}") for number in range(150)])
     await alice.remember([message(number, "long", minute=number % 50) for number in range(200, 500)])
-    await page.goto(f"{site}/talks?user=alice")
-    names = page.locator(".talks a > .about:first-of-type")
+    await page.goto(f"{site}/conversations?user=alice")
+    names = page.locator(".listing a > .about:first-of-type")
     listed = await names.all_inner_texts()
     while await page.get_by_role("link", name="Older").count():
         async with page.expect_navigation():
@@ -81,7 +81,7 @@ async def test_no_thread_of_another_user_is_shown(site: str, alice: Memory, bob:
     await bob.remember("a note", id="note")
     async with httpx.AsyncClient(base_url=site, timeout=120) as client:
         for query in ("session=secret", "around=secret-1", "before=secret-1", "around=note"):
-            answer = await client.get(f"/talk?user=bob&{query}")
+            answer = await client.get(f"/conversation?user=bob&{query}")
             assert answer.status_code == 404 and "message 1" not in answer.text
-        assert "secret" not in (await client.get("/talks?user=bob")).text
-        assert "No messages" in (await client.get("/talk?user=bob")).text
+        assert "secret" not in (await client.get("/conversations?user=bob")).text
+        assert "No messages" in (await client.get("/conversation?user=bob")).text

@@ -24,14 +24,14 @@ def _threads() -> "ThreadPoolExecutor":
     # imported here, as asyncio below, because small programs never need them
     from concurrent.futures import ThreadPoolExecutor
 
-    return ThreadPoolExecutor(_THREADS, "memorist-aside")
+    return ThreadPoolExecutor(_THREADS, "memorist-offload")
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_threads.cache_clear)  # a forked process has none of its parent's threads
 
 
-async def aside(work: Callable[[], _T], *inputs: Any) -> _T:
+async def offload(work: Callable[[], _T], *inputs: Any) -> _T:
     """Return what `work` returns; where its inputs are large it runs on a thread, in this task's context.
 
     A caller that is cancelled does not wait; the work is completed and its result is dropped.

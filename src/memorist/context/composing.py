@@ -8,13 +8,13 @@ from typing import Any, cast
 
 from memorist.context.budget import Budget
 from memorist.context.choosing import Chosen
-from memorist.context.company import beside
 from memorist.context.confidence import MIN_CONFIDENCE, confidence_of, says_nothing
 from memorist.context.dates import dated
 from memorist.context.life_changes import Changed, changes_since, touched
 from memorist.context.lines import Line, laid_out, line_of, ordered
 from memorist.context.naming import named_among
 from memorist.context.reading import Reader
+from memorist.context.related import beside
 from memorist.context.sentences import QuestionTerms, shortened
 from memorist.context.standing import asked_for, standing_among
 from memorist.context.trusting import Judge
@@ -28,7 +28,7 @@ from memorist.records.origins import Trust
 from memorist.records.record import Hit, Kind, Record
 from memorist.records.times import Clock
 from memorist.records.zones import moved
-from memorist.system.aside import aside
+from memorist.system.offload import offload
 
 STANDING_SHARE = 1 / 3
 """The share of the budget that standing content (topics, pinned records, instructions) may take."""
@@ -75,7 +75,7 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
     asked = QuestionTerms.of(question)
     moment = moved(asked_at or clock(), reader.zone) if asked.how_long_ago else None
     judge = Judge(trust, request.min_trust or "low", reader.user)
-    chosen = await aside(lambda: Chosen(budget, moment, known, judge), known)
+    chosen = await offload(lambda: Chosen(budget, moment, known, judge), known)
     for line in await asked_for(reader, request.topics, request.pinned, shared=shared):
         chosen.add(line, share=STANDING_SHARE)
     hits, confidence, cut = list[Hit](), 0.0, ""
@@ -90,17 +90,17 @@ async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: C
             chosen.add(line, share=STANDING_SHARE)
     if not silent:
         texts = [hit.record.content for hit in hits]
-        new = await aside(lambda: [hit for hit in hits if not chosen.knows(hit.record)], texts)
+        new = await offload(lambda: [hit for hit in hits if not chosen.knows(hit.record)], texts)
         telling, cut = _telling(new)
         holding = [hit.record for hit in telling[:_LOOKED_AT] if hit.replaced is None]
         changed = await changes_since(reader.found, holding, {"shared": shared, "now": asked_at, **narrowing}, trust)
         changed = {id: replace(each, record=each.record.read_in(reader.zone)) for id, each in changed.items()}
         candidates = await _candidates(reader, telling, changed, asked, tokens)
-        await aside(lambda: chosen.fill(candidates), texts)
+        await offload(lambda: chosen.fill(candidates), texts)
     elif hits:
         cut = f"none of the {len(hits)} hits is included: the confidence {confidence:.2f} is below {least:g}"
     lines = chosen.lines
-    return await aside(lambda: _context(lines, confidence, budget, moment, cut), [line.item for line in lines])
+    return await offload(lambda: _context(lines, confidence, budget, moment, cut), [line.item for line in lines])
 
 
 def _room(hit: Hit, tokens: int) -> int:

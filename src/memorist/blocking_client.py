@@ -1,4 +1,4 @@
-"""Blocking twins of asynchronous classes: the same names, signatures and docstrings, generated."""
+"""Blocking clients of asynchronous classes: the same names, signatures and docstrings, generated."""
 
 import asyncio
 import functools
@@ -119,30 +119,30 @@ def _close(items: Any) -> None:
 
 
 async def _pull(items: Iterator[_T]) -> AsyncIterator[_T]:
-    """Yield the items of a plain iterator, which may block and may come from a twin."""
+    """Yield the items of a plain iterator, which may block and may come from a blocking client."""
     while some := await asyncio.to_thread(lambda: list(islice(items, _AHEAD))):
         for each in some:
             yield each
 
 
-# --- the twin ------------------------------------------------------------------------------------------
+# --- the blocking client -------------------------------------------------------------------------------
 
 
-class Twin:
-    """Base of the blocking classes; ``class Memory(Twin, of=asynchronous.Memory)`` is a complete twin.
+class BlockingClient:
+    """Base of the blocking clients; ``class Memory(BlockingClient, of=asynchronous.Memory)`` is a whole one.
 
     Args:
         *args: an object of the asynchronous class, or the arguments to make one.
     """
 
     _of: ClassVar[type]
-    _twins: ClassVar[dict[type, type["Twin"]]] = {}
+    _clients: ClassVar[dict[type, type["BlockingClient"]]] = {}
 
     def __init_subclass__(cls, of: type | None = None) -> None:
-        if of is None:  # a user's class that is derived from a twin
+        if of is None:  # a user's class that is derived from a blocking client
             return
         cls._of = of
-        cls._twins[of] = cls
+        cls._clients[of] = cls
         cls.__doc__ = blocking_text(of.__doc__ or "")
         members = {name: member for base in reversed(of.__mro__[:-1]) for name, member in vars(base).items()}
         for name, member in members.items():
@@ -161,31 +161,31 @@ class Twin:
 
 
 def asynchronous(value: Any) -> Any:
-    """Return the asynchronous object behind a blocking twin; any other value as it is."""
-    return value._async if isinstance(value, Twin) else value
+    """Return the asynchronous object behind a blocking client; any other value as it is."""
+    return value._async if isinstance(value, BlockingClient) else value
 
 
 def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:
-    """Return the blocking twin of an async function; like a twin's methods, it takes and gives twins."""
-    twin = _blocking_call(function)
-    twin.__doc__ = blocking_text(function.__doc__ or "")
-    return twin
+    """Return the blocking version of an async function, which takes and gives blocking objects, as `BlockingClient` does."""
+    client = _blocking_call(function)
+    client.__doc__ = blocking_text(function.__doc__ or "")
+    return client
 
 
 def blocking_in_memory(function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:
-    """Return the blocking twin of an async function of a memory; no type can say that its memory blocks."""
+    """Return the blocking version of an async function of a memory; no type can say that its memory blocks."""
     return blocking(function)
 
 
 def blocking_method(
     function: Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]],
 ) -> Callable[Concatenate[Any, _P], _T]:
-    """Return the blocking twin of an async method, for a class that has both."""
+    """Return the blocking version of an async method, for a class that has both."""
     return blocking(function)
 
 
 def blocking_name(name: str) -> str | None:
-    """Return what a member is called in the twin; None for a member that is not part of the interface."""
+    """Return what a member is called in the blocking client; None for a member that is not part of the interface."""
     return _DUNDERS.get(name) or (None if name.startswith("_") else name)
 
 
@@ -195,7 +195,7 @@ def blocking_text(text: str) -> str:
 
 
 def _blocking(name: str, member: Any) -> Any:
-    """Return the twin's version of a member of the asynchronous class."""
+    """Return the blocking version of a member of the asynchronous class."""
     if isinstance(member, property):
         getter = member.fget
         return property(functools.wraps(getter)(lambda self: _outward(getter(self._async)))) if getter else member
@@ -203,7 +203,7 @@ def _blocking(name: str, member: Any) -> Any:
         function = member.__func__
 
         @functools.wraps(function)
-        def constructor(cls: type[Twin], /, *args: Any, **kwargs: Any) -> Any:
+        def constructor(cls: type[BlockingClient], /, *args: Any, **kwargs: Any) -> Any:
             made = function(cls._of, *map(_inward, args), **kwargs)
             run(made.__aenter__)
             return cls(made)
@@ -219,13 +219,13 @@ def _blocking(name: str, member: Any) -> Any:
 def _blocking_call(function: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(function)
     hints = {each.name: (each.annotation, *get_args(each.annotation)) for each in signature.parameters.values()}
-    # Where the asynchronous method takes an asynchronous iterator, the twin's caller has a plain one.
+    # Where the asynchronous method takes an asynchronous iterator, the blocking caller has a plain one.
     lazy = {name for name, kinds in hints.items() if any(get_origin(each) is AsyncIterator for each in kinds)}
     asynchronous = inspect.iscoroutinefunction(function)
     generating = inspect.isasyncgenfunction(function)
 
     @functools.wraps(function)
-    def twin(*args: Any, **kwargs: Any) -> Any:
+    def client(*args: Any, **kwargs: Any) -> Any:
         if lazy:  # only in this case, because the check takes a tenth of the time of a short call
             bound = signature.bind(*args, **kwargs)
             for name in lazy & bound.arguments.keys():
@@ -239,7 +239,7 @@ def _blocking_call(function: Callable[..., Any]) -> Callable[..., Any]:
             return _iterate(call())
         return _outward(run(call) if asynchronous else call())
 
-    return twin
+    return client
 
 
 def _inward(value: Any) -> Any:
@@ -248,6 +248,6 @@ def _inward(value: Any) -> Any:
 
 
 def _outward(value: Any) -> Any:
-    """Return a result as the twin's caller wants it."""
-    twin = Twin._twins.get(type(value))
-    return value if twin is None else twin(value)
+    """Return a result as the blocking caller wants it."""
+    client = BlockingClient._clients.get(type(value))
+    return value if client is None else client(value)
