@@ -166,7 +166,7 @@ def asynchronous(value: Any) -> Any:
 
 
 def blocking(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:
-    """Return the blocking version of an async function, which takes and gives blocking objects, as `BlockingClient` does."""
+    """Return the blocking version of an async function; like `BlockingClient`, it takes and gives blocking objects."""
     client = _blocking_call(function)
     client.__doc__ = blocking_text(function.__doc__ or "")
     return client
