@@ -83,5 +83,5 @@ async def test_a_proposal_waits_for_the_users_yes(tmp_path: Path) -> None:
         [proposal] = await alice.admin.inbox()
         assert "A proposed note about the garden" in str(proposal)
         assert all("garden" not in each.content for each in await alice.recent(limit=20))
-        await alice.admin.keep(proposal.id)
+        await alice.admin.approve(proposal.id)
         assert (await alice.recent(limit=1))[0].content == "A proposed note about the garden"

@@ -52,7 +52,7 @@ async def memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[M
     monkeypatch.setenv("MEMORIST_CONFIRM", "true")
     async with open_memory(path) as opened:
         await opened.remember([Draft(content=f"Tea {n}", id=f"r{n}", key=f"k{n}", session="s") for n in range(9)])
-        for content in ("Kept", "Dropped"):
+        for content in ("Approved", "Rejected"):
             with suppress(WaitingError):
                 await opened.remember(content, proposed=True)
         yield opened
@@ -70,13 +70,13 @@ ASKED: Mapping[str, Callable[[Path], requests.Request[Any]]] = {
     "Context": lambda path: requests.Context(query="tea"),
     "Count": lambda path: requests.Count(),
     "Derived": lambda path: requests.Derived(ids=("r1",)),
-    "Drop": lambda path: requests.Drop(id=proposal_of("Dropped")),
+    "Reject": lambda path: requests.Reject(id=proposal_of("Rejected")),
     "Find": lambda path: requests.Find(ids=("r1",)),
     "Forget": lambda path: requests.Forget(ids=("r2",)),
     "Get": lambda path: requests.Get(id="r1"),
     "History": lambda path: requests.History(id="r1"),
     "Inbox": lambda path: requests.Inbox(),
-    "Keep": lambda path: requests.Keep(id=proposal_of("Kept")),
+    "Approve": lambda path: requests.Approve(id=proposal_of("Approved")),
     "Lookup": lambda path: requests.Lookup(key="k1"),
     "Purge": lambda path: requests.Purge(shared=True),
     "Rate": lambda path: requests.Rate(id="r1", rating=1),

@@ -124,11 +124,11 @@ class Admin(BlockingClient):
     def inbox(self) -> list[Proposal]:
         """Return what agents have asked for and the user has not decided yet, oldest first.
 
-        Where the memory was opened with `confirm`, a proposal waits for 90 days. Until the user keeps it, no verb
+        Where the memory was opened with `confirm`, a proposal waits for 90 days. Until the user approves it, no verb
         recalls, tells, lists, counts or exports it, and it changes no record. An inbox holds 100; more are refused.
         """
 
-    def keep(self, id: str, content: str | None = None) -> list[Record]:
+    def approve(self, id: str, content: str | None = None) -> list[Record]:
         """Do what an agent asks for, and return the records that it stored or changed; [] if it forgot some.
 
         What is remembered so is `verified`, and has the agent as its author and the time at which it asked.
@@ -144,17 +144,17 @@ class Admin(BlockingClient):
             MemoristError: as the verb that was asked for; it still waits.
         """
 
-    def drop(self, id: str, *, undo: bool = False) -> Proposal:
+    def reject(self, id: str, *, undo: bool = False) -> Proposal:
         """Refuse what an agent asks for, and return it: for 90 days, the same is refused without asking the user.
 
         Args:
             id: the proposal's.
-            undo: let it wait again, within two minutes after it was dropped. Then its text is deleted.
+            undo: let it wait again, within two minutes after it was rejected. Then its text is deleted.
 
         Raises:
-            NotFoundError: nothing with this id waits, or was dropped.
+            NotFoundError: nothing with this id waits, or was rejected.
             ScopeError: an agent calls this.
-            ConflictError: it is being kept.
+            ConflictError: it is being approved.
         """
 
     def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
-from children import finish, keep_until_killed, start
+from children import approve_until_killed, finish, start
 from memorist import Draft, Memory
 from memorist.cli.inbox import _decided
 from memorist.errors import WaitingError
@@ -41,7 +41,7 @@ def ask(db: Path) -> Callable[..., str]:
     return asked
 
 
-def test_what_cannot_be_seen_is_shown_before_it_is_kept(memorist: Command, ask: Callable[..., str]) -> None:
+def test_what_cannot_be_seen_is_shown_before_it_is_approved(memorist: Command, ask: Callable[..., str]) -> None:
     ask("Likes tea\u200b\U000e0041\u2066 and \u2764\ufe0f\nby \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645")
     listed = " ".join(memorist("inbox", "--user", "tom").out.split())
     assert "Likes tea<U+200B><U+E0041><U+2066> and \u2764\ufe0f by \u0645\u06cc\u200c\u062e" in listed
@@ -59,13 +59,13 @@ def test_without_a_terminal_it_lists_and_scripts_decide(memorist: Command, ask: 
         HOSTILE,
     ]
     assert "No pending proposals" in memorist("inbox", "--user", "bob").out
-    assert memorist("inbox", "keep", tea, "--user", "bob").code == 1
-    [kept] = memorist("inbox", "keep", tea, "--user", "tom", "--json").json
+    assert memorist("inbox", "approve", tea, "--user", "bob").code == 1
+    [kept] = memorist("inbox", "approve", tea, "--user", "tom", "--json").json
     assert (kept["content"], kept["verified"]) == ("Likes tea", True)
     [changed] = memorist("inbox", "change", milk, "-", "--user", "tom", "--json", stdin=b"Likes oat milk\n").json
     assert changed["content"] == "Likes oat milk" and "operator" in changed["origin"]["authors"]
-    assert "Dropped" in memorist("inbox", "drop", red, "--user", "tom").out
-    assert "is pending again" in memorist("inbox", "drop", red, "--undo", "--user", "tom").out
+    assert "Rejected" in memorist("inbox", "reject", red, "--user", "tom").out
+    assert "is pending again" in memorist("inbox", "reject", red, "--undo", "--user", "tom").out
     assert memorist("count", "--user", "tom", "--json").json == 2
 
 
@@ -99,17 +99,17 @@ def test_without_a_user_it_says_for_whom_something_waits(memorist: Command, db: 
 
 
 @pytest.mark.slow
-def test_what_is_being_kept_says_so_and_offers_nothing_else(
+def test_what_is_being_approved_says_so_and_offers_nothing_else(
     memorist: Command, db: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     id = asyncio.run(ask_for("tom", "Likes tea", path=db))
-    finish(start(keep_until_killed, db, id, 1, "tom"))
-    assert "being kept; if it is still listed" in memorist("inbox", "--user", "tom").out
-    assert [each["state"] for each in memorist("inbox", "--user", "tom", "--json").json] == ["keeping"]
-    for refused in (("drop", id), ("change", id, "Likes milk")):
+    finish(start(approve_until_killed, db, id, 1, "tom"))
+    assert "being approved; if it is still listed" in memorist("inbox", "--user", "tom").out
+    assert [each["state"] for each in memorist("inbox", "--user", "tom", "--json").json] == ["approving"]
+    for refused in (("reject", id), ("change", id, "Likes milk")):
         told = memorist("inbox", *refused, "--user", "tom")
-        assert told.code == 1 and "keep it again" in told.err
-    keys = iter("dck")
+        assert told.code == 1 and "approve it again" in told.err
+    keys = iter("rca")
     monkeypatch.setattr("click.getchar", lambda: next(keys))
 
     async def decide() -> None:
@@ -118,12 +118,12 @@ def test_what_is_being_kept_says_so_and_offers_nothing_else(
             assert [each.content for each in await memory.recent()] == ["Likes tea"]
 
     asyncio.run(decide())
-    assert "k keep · s skip · q quit" in capsys.readouterr().out and next(keys, None) is None
+    assert "a approve · s skip · q quit" in capsys.readouterr().out and next(keys, None) is None
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("keep",), ("change", "x"), ("keep", "x", "text"), ("keep", "x", "--undo"), ("erase", "x"), ("--undo",)],
+    [("approve",), ("change", "x"), ("approve", "x", "text"), ("approve", "x", "--undo"), ("erase", "x"), ("--undo",)],
 )
 def test_what_makes_no_sense_is_told(memorist: Command, db: Path, arguments: tuple[str, ...]) -> None:
     assert memorist("inbox", *arguments).code == 2
@@ -150,7 +150,7 @@ def test_at_a_terminal_one_key_decides(memorist: Command, ask: Callable[..., str
             assert select.select([terminal], [], [], 60)[0], shown
             shown += os.read(terminal, 4096)
 
-    for asked, key in enumerate((b"k", b"c", b"d", b"s", b"q"), start=1):
+    for asked, key in enumerate((b"a", b"c", b"r", b"s", b"q"), start=1):
         until(b"q quit", asked)
         while termios.tcgetattr(terminal)[3] & termios.ICANON:  # what is typed before it asks is thrown away
             time.sleep(0.01)
@@ -175,10 +175,10 @@ def test_at_a_terminal_one_key_decides(memorist: Command, ask: Callable[..., str
 
 
 @pytest.mark.anyio
-async def test_what_has_no_text_of_its_own_is_kept_or_dropped(
+async def test_what_has_no_text_of_its_own_is_approved_or_rejected(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    keys = iter("ck")
+    keys = iter("ca")
     monkeypatch.setattr("click.getchar", lambda: next(keys))
     async with Memory.open(":memory:", embedder="hash", user="tom", confirm=True) as memory:
         tea = await memory.remember("Likes tea")
@@ -187,7 +187,7 @@ async def test_what_has_no_text_of_its_own_is_kept_or_dropped(
         assert await _decided(memory, (await memory.admin.inbox())[0])
         assert await memory.count() == 0
     shown = capsys.readouterr().out
-    assert "k keep · d drop" in shown and "Forgotten" in shown and next(keys, None) is None
+    assert "a approve · r reject" in shown and "Forgotten" in shown and next(keys, None) is None
 
 
 @pytest.mark.anyio

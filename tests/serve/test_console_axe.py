@@ -18,7 +18,7 @@ from servers import running
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 BELOW = ("/users", "/docs", "/login", "/nowhere", "/ask?q=homestays", "/conversation?session=monday", "/record?id=stay",
          "/record?id=none", "/map?colour=session", "/purge", "/traces?user=bob",
-         "/inbox?dropped=none&kept=none")  # fmt: skip
+         "/inbox?rejected=none&approved=none")  # fmt: skip
 
 
 async def lived_in(memory: Memory) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError
 from playwright.async_api import Browser, Page, expect
 
-from children import finish, keep_until_killed, start
+from children import approve_until_killed, finish, start
 from memorist.agents import memory_tools
 from memorist.cli.inbox import _tell_of_waiting
 from memorist.errors import NotFoundError, ScopeError, WaitingError
@@ -55,16 +55,16 @@ async def test_an_agent_at_a_server_asks_and_the_user_decides_there(site: str, e
         note, revision, removal, milk = await alice.admin.inbox()
         assert [note.verb, revision.verb, removal.verb] == ["remember", "revise", "forget"]
         assert await everyone.scoped(user="alice").admin.inbox() == [note, revision, removal, milk]
-        [kept] = await alice.admin.keep(note.id, "Lives in Bergen")
+        [kept] = await alice.admin.approve(note.id, "Lives in Bergen")
         assert (kept.content, kept.origin.authors) == ("Lives in Bergen", Author.ASSISTANT | Author.USER)
-        assert (await alice.admin.drop(removal.id)).content == "Drinks coffee"
-        assert (await alice.admin.drop(removal.id, undo=True)).id == removal.id
+        assert (await alice.admin.reject(removal.id)).content == "Drinks coffee"
+        assert (await alice.admin.reject(removal.id, undo=True)).id == removal.id
         with pytest.raises(NotFoundError):
-            await alice.admin.keep(note.id)
+            await alice.admin.approve(note.id)
         async with Memory.connect(site, user="bob") as bob:
             assert await bob.admin.inbox() == []
             with pytest.raises(NotFoundError):
-                await bob.admin.keep(revision.id)
+                await bob.admin.approve(revision.id)
 
 
 async def test_a_request_by_http_that_waits_is_accepted_and_no_error(site: str) -> None:
@@ -75,9 +75,9 @@ async def test_a_request_by_http_that_waits_is_accepted_and_no_error(site: str) 
             assert (answer.status_code, answer.json()["error"]) == (202, "WaitingError")
         [proposal] = (await http.get("/v1/inbox")).json()["proposals"]
         assert (proposal["content"], proposal["user"]) == ("Likes tea", "alice")
-        answer = await http.post(f"/v1/inbox/{proposal['id']}/keep", json={})
+        answer = await http.post(f"/v1/inbox/{proposal['id']}/approve", json={})
         assert [each["content"] for each in answer.json()["records"]] == ["Likes tea"]
-        assert (await http.post("/v1/inbox/none/drop", json={})).status_code == 404
+        assert (await http.post("/v1/inbox/none/reject", json={})).status_code == 404
 
 
 async def test_only_an_administrator_of_all_users_learns_for_whom_something_waits(
@@ -99,10 +99,10 @@ async def test_who_may_only_write_does_not_decide(everyone: Memory, client: Any,
     secret, _ = await tokens.create("agent", user="alice", right="write")
     http = await client(secret)
     [proposal] = (await http.get("/v1/inbox")).json()["proposals"]
-    for path in ("keep", "drop"):
+    for path in ("approve", "reject"):
         assert (await http.post(f"/v1/inbox/{proposal['id']}/{path}", json={})).status_code == 403
     other, _ = await tokens.create("other", user="bob", right="admin")
-    assert (await (await client(other)).post(f"/v1/inbox/{proposal['id']}/keep", json={})).status_code == 404
+    assert (await (await client(other)).post(f"/v1/inbox/{proposal['id']}/approve", json={})).status_code == 404
     with pytest.raises(ScopeError):
         await tokens.create("x", tenant="memorist:inbox:default")
 
@@ -113,7 +113,7 @@ async def test_no_tool_of_an_agent_decides_or_goes_round(everyone: Memory, tools
     coffee = await alice.remember("Drinks coffee")
     async with Client(create_server(Access(alice), tools=tools)) as agent:
         named = {each.name: each for each in (await agent.list_tools()).tools}
-        assert not [name for name in named if "inbox" in name or "keep" in name or "propos" in name]
+        assert not [name for name in named if "inbox" in name or "approve" in name or "propos" in name]
         calls: dict[str, dict[str, Any]] = {
             "add_memory": {"content": "Likes tea"},
             "update_memory": {"id": coffee.id, "content": "Drinks tea"},
@@ -129,7 +129,7 @@ async def test_no_tool_of_an_agent_decides_or_goes_round(everyone: Memory, tools
         assert [each.content for each in await alice.recent()] == ["Drinks coffee"]
         waiting = await alice.admin.inbox()
         assert len(waiting) == len(asked) and {each.door for each in waiting} == {"mcp"}
-        for name in ("keep", "drop", "inbox"):
+        for name in ("approve", "reject", "inbox"):
             with pytest.raises(MCPError):
                 await agent.call_tool(name, {"id": waiting[0].id})
         assert "Likes tea" not in str(await agent.call_tool("search_memories", {"query": "tea"}))
@@ -168,22 +168,22 @@ async def test_one_key_decides_on_the_page(page: Page, site: str, asked: Memory)
     await expect(page).to_have_title("Inbox · Memorist")
     await page.keyboard.press("c")
     await page.keyboard.press("Control+a")
-    await page.keyboard.type("Likes kcds tea")  # in a field, letters are letters
+    await page.keyboard.type("Likes acrs tea")  # in a field, letters are letters
     await page.keyboard.press("Tab")
-    await page.keyboard.press("k")
-    await expect(page.get_by_role("status")).to_contain_text("Kept")
+    await page.keyboard.press("a")
+    await expect(page.get_by_role("status")).to_contain_text("Approved")
     await shown(2)
     await page.keyboard.press("s")
     await expect(forms.nth(1)).to_have_attribute("data-marked", "")
-    await page.keyboard.press("k")
+    await page.keyboard.press("a")
     await expect(forms).to_have_count(1)
-    assert [each.content for each in await asked.recent()] == ["Likes kcds tea"]
+    assert [each.content for each in await asked.recent()] == ["Likes acrs tea"]
     await page.get_by_role("button", name="Undo forgetting").click()
     await expect(page.get_by_role("button", name="Undo forgetting")).to_have_count(0)
     await page.get_by_role("link", name="Inbox").click()
     assert await asked.count() == 2
     await shown(1)
-    await page.keyboard.press("d")
+    await page.keyboard.press("r")
     await expect(forms).to_have_count(0)
     await page.get_by_role("button", name="Undo").click()
     await expect(page.get_by_role("status")).to_contain_text("The proposal is pending again")
@@ -263,25 +263,25 @@ async def test_several_records_are_shown_each_by_itself(page: Page, site: str, e
 
 
 @pytest.mark.slow
-async def test_what_is_being_kept_says_so_and_can_only_be_kept(
+async def test_what_is_being_approved_says_so_and_can_only_be_approved(
     page: Page, site: str, everyone: Memory, tmp_path: Path
 ) -> None:
     alice = everyone.scoped(user="alice")
     with pytest.raises(WaitingError):
         await alice.remember("Likes tea", proposed=True)
     [proposal] = await alice.admin.inbox()
-    finish(start(keep_until_killed, tmp_path / "memory.db", proposal.id, 1, "alice"))
+    finish(start(approve_until_killed, tmp_path / "memory.db", proposal.id, 1, "alice"))
     async with httpx.AsyncClient(base_url=site, params={"user": "alice"}, timeout=120) as http:
-        assert [each["state"] for each in (await http.get("/v1/inbox")).json()["proposals"]] == ["keeping"]
-        refused = await http.post(f"/v1/inbox/{proposal.id}/drop", json={})
-        assert refused.status_code == 409 and "keep it again" in refused.json()["detail"]
+        assert [each["state"] for each in (await http.get("/v1/inbox")).json()["proposals"]] == ["approving"]
+        refused = await http.post(f"/v1/inbox/{proposal.id}/reject", json={})
+        assert refused.status_code == 409 and "approve it again" in refused.json()["detail"]
     await page.goto(f"{site}/inbox?user=alice")
-    await expect(page.locator("form.waits")).to_contain_text("This is being kept")
-    assert await page.locator("form.waits button").all_inner_texts() == ["Keep"]
-    await page.keyboard.press("d")
+    await expect(page.locator("form.waits")).to_contain_text("This is being approved")
+    assert await page.locator("form.waits button").all_inner_texts() == ["Approve"]
+    await page.keyboard.press("r")
     await page.keyboard.press("c")
-    await page.keyboard.press("k")
-    await expect(page.get_by_role("status")).to_contain_text("Kept")
+    await page.keyboard.press("a")
+    await expect(page.get_by_role("status")).to_contain_text("Approved")
     assert [each.content for each in await alice.recent()] == ["Likes tea"]
 
 
@@ -293,7 +293,7 @@ async def test_the_page_needs_no_script_and_fits_a_phone(browser: Browser, site:
     assert await page.locator("html").evaluate("each => each.scrollWidth") == 390
     await page.locator("summary").first.click()
     await page.get_by_label("Text").first.fill("Likes green tea")
-    await page.get_by_role("button", name="Keep").first.click()
+    await page.get_by_role("button", name="Approve").first.click()
     await page.get_by_role("link", name="See it").click()
     await expect(page.locator(".whole")).to_have_text("Likes green tea")
     await expect(page.locator(".sources")).to_contain_text("assistant, operator through python")
@@ -309,6 +309,6 @@ async def test_a_form_decides_only_with_the_right_and_of_its_own_page(
     http = await client(None, open=False)
     await http.post("/login", data={"token": secret})
     assert "Likes tea" in (page := (await http.get("/inbox")).text) and '<button class="main"' not in page
-    assert (await http.post("/inbox", data={"id": first.id, "do": "keep"})).status_code == 403
-    assert (await (await client()).post("/inbox?user=alice", data={"id": first.id, "do": "keep"})).status_code == 403
+    assert (await http.post("/inbox", data={"id": first.id, "do": "approve"})).status_code == 403
+    assert (await (await client()).post("/inbox?user=alice", data={"id": first.id, "do": "approve"})).status_code == 403
     assert len(await asked.admin.inbox()) == 3

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from children import ask_for_ever, finish, keep_until_killed, keep_when_told, start
+from children import approve_until_killed, approve_when_told, ask_for_ever, finish, start
 from clocks import MovedClock
 from inside import before_next_write, core_of
 from memorist.agents import memory_tools
@@ -83,7 +83,7 @@ async def test_nothing_waits_by_default(reopen: Open) -> None:
         assert await core_of(memory).store.tenants() == ["default"]
 
 
-async def test_what_an_agent_asks_for_is_known_nowhere_until_it_is_kept(reopen: Open) -> None:
+async def test_what_an_agent_asks_for_is_known_nowhere_until_it_is_approved(reopen: Open) -> None:
     async with reopen() as memory:
         alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
         coffee = await alice.remember("Drinks coffee", kind="fact")
@@ -108,18 +108,18 @@ async def test_what_an_agent_asks_for_is_known_nowhere_until_it_is_kept(reopen: 
         ]  # fmt: skip
         assert await bob.admin.inbox() == await memory.admin.inbox() == []
         with pytest.raises(NotFoundError):
-            await bob.admin.keep(waiting[0].id)
+            await bob.admin.approve(waiting[0].id)
         for proposal in waiting:
             assert await alice.get(proposal.id) is None and await alice.history(proposal.id) == []
 
 
-async def test_a_note_is_kept_as_the_agents_and_as_of_when_it_asked(reopen: Open, clock: MovedClock) -> None:
+async def test_a_note_is_approved_as_the_agents_and_as_of_when_it_asked(reopen: Open, clock: MovedClock) -> None:
     async with reopen() as memory:
         alice = memory.scoped(user="alice", agent="cursor", session="monday")
         proposal = await asked(alice, "Lives in Oslo", metadata={"a": 1}, expires_at=90 * DAYS)
         assert (proposal.scope, proposal.door, proposal.authors) == (alice.scope, "mcp", ("assistant",))
         clock.advance(3 * DAYS)
-        [kept] = await alice.admin.keep(proposal.id)
+        [kept] = await alice.admin.approve(proposal.id)
         assert (kept.content, kept.verified, kept.scope, kept.metadata) == (
             "Lives in Oslo",
             True,
@@ -136,13 +136,13 @@ async def test_a_note_is_kept_as_the_agents_and_as_of_when_it_asked(reopen: Open
 async def test_what_the_user_changes_is_the_users_words(reopen: Open) -> None:
     async with reopen() as memory:
         proposal = await asked(memory, "Likes tea")
-        [kept] = await memory.through(CLI).admin.keep(proposal.id, "Likes green tea")
+        [kept] = await memory.through(CLI).admin.approve(proposal.id, "Likes green tea")
         assert kept.content == "Likes green tea"
         assert kept.origin.authors & ~Author.PEER == Author.ASSISTANT | Author.OPERATOR
         proposal = await asked(memory, "Hates milk")
         for wrong in ("", " "):
             with pytest.raises(InvalidInputError, match="blank"):
-                await memory.admin.keep(proposal.id, wrong)
+                await memory.admin.approve(proposal.id, wrong)
         assert [each.content for each in await memory.admin.inbox()] == ["Hates milk"]
         with pytest.raises(WaitingError):
             await agent(memory).experiences.add("when it rains", "Take an umbrella", metadata={"a": 1})
@@ -152,10 +152,10 @@ async def test_what_the_user_changes_is_the_users_words(reopen: Open) -> None:
         with pytest.raises(WaitingError):
             await agent(memory).forget(kept.id)
         with pytest.raises(InvalidInputError, match="no single text"):
-            await memory.admin.keep((await memory.admin.inbox())[-1].id, "Hates coffee")
+            await memory.admin.approve((await memory.admin.inbox())[-1].id, "Hates coffee")
 
 
-async def test_each_verb_is_done_when_it_is_kept(reopen: Open) -> None:
+async def test_each_verb_is_done_when_it_is_approved(reopen: Open) -> None:
     async with reopen() as memory:
         coffee = await memory.facts.add("Drinks coffee")
         await memory.topics.set("user.drink", "coffee")
@@ -173,19 +173,19 @@ async def test_each_verb_is_done_when_it_is_kept(reopen: Open) -> None:
             await agent(memory).remember("Drinks coffee, black", id=coffee.id, kind="fact", if_exists="replace")
         replacing = (await memory.admin.inbox())[-1]
         assert (replacing.content, replacing.ids) == ("Drinks coffee, black", (coffee.id,))
-        [replaced] = await memory.admin.keep(replacing.id)
+        [replaced] = await memory.admin.approve(replacing.id)
         assert (replaced.id, replaced.content, replaced.version) == (coffee.id, "Drinks coffee, black", 2)
         [old] = await memory.find(topic.ids)
         assert old.content == "coffee"  # what the user is shown would be replaced
-        await memory.admin.keep(topic.id)
+        await memory.admin.approve(topic.id)
         assert await memory.topics.get("user.drink") == "tea"
-        [revised] = await memory.admin.keep(revision.id)
+        [revised] = await memory.admin.approve(revision.id)
         assert (revised.content, revised.version, revised.verified) == ("Drinks much coffee", 3, True)
-        [newer] = await memory.admin.keep(fact.id)
+        [newer] = await memory.admin.approve(fact.id)
         assert [each.content for each in await memory.recent(kind="fact")] == ["Drinks tea"]
         assert (await tools.call("delete_memory", {"id": newer.id})).success
         [going] = await memory.admin.inbox()
-        assert await memory.admin.keep(going.id) == [] and await memory.get(newer.id) is None
+        assert await memory.admin.approve(going.id) == [] and await memory.get(newer.id) is None
         assert (await tools.call("delete_memory", {"id": newer.id})).data == {"id": newer.id, "deleted": False}
 
 
@@ -198,7 +198,7 @@ async def test_the_user_is_told_what_else_is_to_be_forgotten(reopen: Open) -> No
                 await agent(memory).forget(said.id, derived=derived)
         alone, together = await memory.admin.inbox()
         assert (alone.details, together.details) == ({}, {"derived": True})
-        await memory.admin.keep(together.id)
+        await memory.admin.approve(together.id)
         assert await memory.count() == 0 and await memory.admin.inbox() == []
 
 
@@ -207,20 +207,20 @@ async def test_records_can_be_forgotten_for_others_or_alone(reopen: Open) -> Non
         old = await memory.remember("Draft one")
         new = await asked(memory, "Draft two", forgetting=[old.id])
         assert (new.content, new.details) == ("Draft two", {"forgetting": [old.id]})
-        [kept] = await memory.admin.keep(new.id)
+        [kept] = await memory.admin.approve(new.id)
         with pytest.raises(WaitingError):
             await agent(memory).remember([], forgetting=[kept.id])
         [alone] = await memory.admin.inbox()
         assert alone.content == "Draft two"
-        assert await memory.admin.keep(alone.id) == [] and await memory.count() == 0
+        assert await memory.admin.approve(alone.id) == [] and await memory.count() == 0
 
 
-async def test_what_is_dropped_is_not_asked_again_for_a_while(reopen: Open, clock: MovedClock) -> None:
+async def test_what_is_rejected_is_not_asked_again_for_a_while(reopen: Open, clock: MovedClock) -> None:
     async with reopen() as memory:
         proposal = await asked(memory, "Likes tea")
-        await memory.admin.drop(proposal.id)
+        await memory.admin.reject(proposal.id)
         assert await memory.admin.inbox() == []
-        for deciding in (memory.admin.keep(proposal.id), memory.admin.drop(proposal.id)):
+        for deciding in (memory.admin.approve(proposal.id), memory.admin.reject(proposal.id)):
             with pytest.raises(NotFoundError):
                 await deciding
         for _ in range(2):
@@ -228,23 +228,23 @@ async def test_what_is_dropped_is_not_asked_again_for_a_while(reopen: Open, cloc
                 await agent(memory).remember("Likes tea", id="another")
             clock.advance(1 * DAYS)
             await memory.remember("Any write sweeps")
-        with pytest.raises(NotFoundError, match="dropped just now"):
-            await memory.admin.drop(proposal.id, undo=True)
+        with pytest.raises(NotFoundError, match="rejected just now"):
+            await memory.admin.reject(proposal.id, undo=True)
         assert await asked(memory, "Likes milk")
         clock.advance(90 * DAYS)
         assert await memory.admin.inbox() == []  # it waited long enough
         assert (await asked(memory, "Likes tea")).content == "Likes tea"
 
 
-async def test_dropping_can_be_undone_for_two_minutes_and_then_its_text_is_gone(
+async def test_rejecting_can_be_undone_for_two_minutes_and_then_its_text_is_gone(
     reopen: Open, clock: MovedClock
 ) -> None:
     async with reopen() as memory:
         proposal = await asked(memory, "Likes tea")
-        await memory.admin.drop(proposal.id)
-        await memory.admin.drop(proposal.id, undo=True)
+        await memory.admin.reject(proposal.id)
+        await memory.admin.reject(proposal.id, undo=True)
         assert [each.content for each in await memory.admin.inbox()] == ["Likes tea"]
-        await memory.admin.drop(proposal.id)
+        await memory.admin.reject(proposal.id)
         clock.advance(121)
         await memory.remember("Any write sweeps")
         store, wall = core_of(memory).store, memory.scope.wall.inbox
@@ -265,7 +265,7 @@ async def test_the_same_waits_once_and_there_is_a_limit(reopen: Open, monkeypatc
         with pytest.raises(InvalidInputError, match="4 proposals are pending already"):
             await agent(alice).remember("Note 4")
         assert await asked(memory.scoped(user="bob"), "Note 4")
-        await alice.admin.drop((await alice.admin.inbox())[0].id)
+        await alice.admin.reject((await alice.admin.inbox())[0].id)
         assert await asked(alice, "Note 4")
         with pytest.raises(InvalidInputError, match="20,000 characters at most"):
             await agent(memory).remember("x" * 20_001)
@@ -295,9 +295,9 @@ async def test_no_agent_decides(reopen: Open) -> None:
         proposal = await asked(memory, "Likes tea")
         for door in (agent(memory), memory.scoped(agent="x").through(MCP)):
             for deciding in (
-                door.admin.keep(proposal.id),
-                door.admin.drop(proposal.id),
-                door.admin.drop(proposal.id, undo=True),
+                door.admin.approve(proposal.id),
+                door.admin.reject(proposal.id),
+                door.admin.reject(proposal.id, undo=True),
             ):
                 with pytest.raises(ScopeError, match="only the user may decide"):
                     await deciding
@@ -332,7 +332,7 @@ async def test_forgetting_and_purging_take_what_waits_along(reopen: Open) -> Non
         assert f"memorist:inbox:{alice.scope.tenant}" in await core_of(memory).store.tenants()
 
 
-async def test_what_cannot_be_done_waits_on_and_can_be_dropped(reopen: Open) -> None:
+async def test_what_cannot_be_done_waits_on_and_can_be_rejected(reopen: Open) -> None:
     class Failing(HashEmbedder):
         fails = False
 
@@ -349,15 +349,15 @@ async def test_what_cannot_be_done_waits_on_and_can_be_dropped(reopen: Open) -> 
         [proposal] = await memory.admin.inbox()
         embedder.fails = True
         with pytest.raises(EmbedderUnavailableError):
-            await memory.admin.keep(proposal.id, "Drinks green tea")
+            await memory.admin.approve(proposal.id, "Drinks green tea")
         embedder.fails = False
         await memory.facts.add("Drinks milk", supersedes=old.id)
         with pytest.raises(InvalidInputError, match="superseded already"):
-            await memory.admin.keep(proposal.id)
+            await memory.admin.approve(proposal.id)
         assert [each.content for each in await memory.admin.inbox()] == [
             "Drinks green tea"
         ]  # what was typed is not lost
-        await memory.admin.drop(proposal.id)
+        await memory.admin.reject(proposal.id)
         assert [each.content for each in await memory.recent(kind="fact")] == ["Drinks milk"]
 
 
@@ -374,9 +374,9 @@ async def test_what_expired_while_it_waited_is_told_and_nothing_of_it_is_done(re
         clock.advance(60)
         for proposal in await memory.admin.inbox():
             with pytest.raises(InvalidInputError, match=r"expired at 20.*, so nothing was stored. Drop"):
-                await memory.admin.keep(proposal.id)
+                await memory.admin.approve(proposal.id)
             assert [each.content for each in await memory.recent()] == ["Drinks coffee"]
-            await memory.admin.drop(proposal.id)
+            await memory.admin.reject(proposal.id)
         assert await memory.admin.inbox() == [] and len(await memory.history(coffee)) == 1
 
 
@@ -385,8 +385,8 @@ async def test_of_many_who_decide_at_once_one_does_and_one_record_is_stored(reop
         for turn in range(10):
             proposal = await asked(memory, f"Note {turn}")
             decided = await asyncio.gather(
-                memory.admin.keep(proposal.id), other.admin.drop(proposal.id), other.admin.keep(proposal.id),
-                memory.admin.keep(proposal.id), return_exceptions=True,
+                memory.admin.approve(proposal.id), other.admin.reject(proposal.id), other.admin.approve(proposal.id),
+                memory.admin.approve(proposal.id), return_exceptions=True,
             )  # fmt: skip
             kept = [each for each in decided if isinstance(each, list)]
             dropped = isinstance(decided[1], Proposal)
@@ -409,15 +409,15 @@ async def cut_off(memory: Memory, proposal: Proposal) -> None:
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(StoreUnavailableError):
         patch.setattr(store, "write", failing)
-        await memory.admin.keep(proposal.id)
+        await memory.admin.approve(proposal.id)
 
 
-async def test_a_value_is_replaced_once_where_keeping_it_was_cut_off(reopen: Open) -> None:
+async def test_a_value_is_replaced_once_where_approving_it_was_cut_off(reopen: Open) -> None:
     async with reopen() as memory:
         await memory.topics.set("user.editor", "vim")
         proposal = await asked(memory, "vim", kind="topic", key="user.editor", metadata={"n": 1}, if_exists="replace")
         await cut_off(memory, proposal)
-        [kept] = await memory.admin.keep(proposal.id)
+        [kept] = await memory.admin.approve(proposal.id)
         assert (kept.version, kept.metadata) == (2, {"n": 1})
         assert await memory.admin.inbox() == []
 
@@ -453,7 +453,7 @@ async def changed(memory: Memory) -> list[list[tuple[str, str | None]]]:
 
 @pytest.mark.parametrize("looks", [0, 1, 2])
 @pytest.mark.parametrize("asking", MANY)
-async def test_many_changes_that_two_keep_at_once_are_made_once(
+async def test_many_changes_that_two_approve_at_once_are_made_once(
     reopen: Open, asking: str, looks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with reopen() as memory, reopen() as other:
@@ -463,30 +463,30 @@ async def test_many_changes_that_two_keep_at_once_are_made_once(
             with pytest.raises(WaitingError):
                 await MANY[asking](agent(user))
         [proposal] = await alone.admin.inbox()
-        await alone.admin.keep(proposal.id)
+        await alone.admin.approve(proposal.id)
         [proposal] = await alice.admin.inbox()
 
         store = core_of(memory).store
         history = store.history
 
-        async def keep_first() -> None:
-            assert await other.scoped(user="alice").admin.keep(proposal.id)
+        async def approve_first() -> None:
+            assert await other.scoped(user="alice").admin.approve(proposal.id)
 
         async def looked(wall: Wall, id: str) -> Any:
             nonlocal looks
             found, looks = await history(wall, id), looks - 1
             if looks == 0:
-                await keep_first()
+                await approve_first()
             return found
 
         async def then() -> None:  # once it is claimed: when it was looked for so often, or else before it is written
             if looks:
                 monkeypatch.setattr(store, "history", looked)
             else:
-                before_next_write(memory, keep_first)
+                before_next_write(memory, approve_first)
 
         before_next_write(memory, then)
-        assert await alice.admin.keep(proposal.id)
+        assert await alice.admin.approve(proposal.id)
         assert await changed(alice) == await changed(alone)
         assert await alice.admin.inbox() == []
 
@@ -494,7 +494,7 @@ async def test_many_changes_that_two_keep_at_once_are_made_once(
 @pytest.mark.slow
 @plain_only
 @pytest.mark.parametrize("asking", MANY)
-async def test_many_changes_are_made_once_where_keeping_them_was_killed(tmp_path: Path, asking: str) -> None:
+async def test_many_changes_are_made_once_where_approving_them_was_killed(tmp_path: Path, asking: str) -> None:
     path = tmp_path / "memory.db"
     async with Memory.open(path, embedder=HashEmbedder(), confirm=True) as memory:
         histories = []
@@ -503,16 +503,16 @@ async def test_many_changes_are_made_once_where_keeping_them_was_killed(tmp_path
             with pytest.raises(WaitingError):
                 await MANY[asking](agent(memory))
             [proposal] = await memory.admin.inbox()
-            finish(start(keep_until_killed, path, proposal.id, writes))
+            finish(start(approve_until_killed, path, proposal.id, writes))
             if writes < 3:
-                assert (await memory.admin.keep(proposal.id))[-1].content in ("Drinks tea", "Likes milk", "vim")
+                assert (await memory.admin.approve(proposal.id))[-1].content in ("Drinks tea", "Likes milk", "vim")
             assert await memory.admin.inbox() == []
             histories.append(await changed(memory))
             await memory.purge(shared=True)
         assert histories[0] == histories[1] == histories[2]
 
 
-async def test_what_is_changed_after_keeping_was_cut_off_stays_changed(reopen: Open) -> None:
+async def test_what_is_changed_after_approving_was_cut_off_stays_changed(reopen: Open) -> None:
     async with reopen() as memory:
         await before(memory)
         for asking in ("a revision", "some with a key"):
@@ -522,25 +522,25 @@ async def test_what_is_changed_after_keeping_was_cut_off_stays_changed(reopen: O
             await cut_off(memory, proposal)
             await memory.revise("drink", content="Drinks milk")
             await memory.topics.set("user.editor", "nano")
-            await memory.admin.keep(proposal.id)
+            await memory.admin.approve(proposal.id)
             assert [each.content for each in await memory.find("drink")] == ["Drinks milk"]
             assert await memory.topics.get("user.editor") == "nano"
 
 
-async def test_what_is_being_kept_says_so_and_can_only_be_kept(reopen: Open) -> None:
+async def test_what_is_being_approved_says_so_and_can_only_be_approved(reopen: Open) -> None:
     async with reopen() as memory:
         proposal = await asked(memory, "Likes tea")
         assert (proposal.state, proposal.changeable) == ("waiting", True)
         await cut_off(memory, proposal)
         [begun] = await memory.admin.inbox()
-        assert (begun.state, begun.changeable) == ("keeping", False)
-        with pytest.raises(ConflictError, match="has begun; keep it again, then forget the stored record"):
-            await memory.admin.drop(begun.id)
-        with pytest.raises(ConflictError, match="has begun; keep it again unchanged, then edit the stored record"):
-            await memory.admin.keep(begun.id, "Likes milk")
-        assert [each.content for each in await memory.admin.keep(begun.id)] == ["Likes tea"]
+        assert (begun.state, begun.changeable) == ("approving", False)
+        with pytest.raises(ConflictError, match="has begun; approve it again, then forget the stored record"):
+            await memory.admin.reject(begun.id)
+        with pytest.raises(ConflictError, match="has begun; approve it again unchanged, then edit the stored record"):
+            await memory.admin.approve(begun.id, "Likes milk")
+        assert [each.content for each in await memory.admin.approve(begun.id)] == ["Likes tea"]
         milk = await asked(memory, "Likes milk")
-        assert (await memory.admin.drop(milk.id)).state == "dropped"
+        assert (await memory.admin.reject(milk.id)).state == "rejected"
 
 
 async def test_several_records_are_shown_each_by_itself(reopen: Open) -> None:
@@ -566,7 +566,7 @@ async def test_an_administrator_sees_for_whom_something_waits(reopen: Open) -> N
         await asked(alice, "Likes milk")
         dropped = await asked(bob, "Likes tea")
         assert await memory.admin.users(waiting=True) == {"alice": 2, "bob": 1}
-        await bob.admin.drop(dropped.id)
+        await bob.admin.reject(dropped.id)
         assert await memory.admin.users(waiting=True) == {"alice": 2}
         assert await memory.admin.users() == await memory.scoped(tenant="other").admin.users(waiting=True) == {}
         with pytest.raises(ScopeError, match="cannot read everyone's"):
@@ -575,11 +575,11 @@ async def test_an_administrator_sees_for_whom_something_waits(reopen: Open) -> N
 
 @pytest.mark.slow
 @plain_only
-async def test_two_processes_that_keep_at_once_store_one_record(tmp_path: Path) -> None:
+async def test_two_processes_that_approve_at_once_store_one_record(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     async with Memory.open(path, embedder=HashEmbedder(), confirm=True) as memory:
         proposals = [await asked(memory, f"Note {n}") for n in range(20)]
-        processes = [start(keep_when_told, path, *(each.id for each in proposals)) for _ in range(2)]
+        processes = [start(approve_when_told, path, *(each.id for each in proposals)) for _ in range(2)]
         for process in processes:
             assert process.stdout is not None and process.stdout.readline() == "open\n"
         for process in processes:
@@ -595,9 +595,9 @@ async def test_two_processes_that_keep_at_once_store_one_record(tmp_path: Path) 
 
 @pytest.mark.slow
 @plain_only
-async def test_a_kill_between_asking_and_keeping_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+async def test_a_kill_between_asking_and_approving_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
     path, chance = tmp_path / "memory.db", random.Random(3)
-    waiting, kept, dropped = set[str](), set[str](), set[str]()
+    waiting, approved, rejected = set[str](), set[str](), set[str]()
     for turn in range(6):
         process = start(ask_for_ever, path, turn)
         assert process.stdout is not None and process.stdout.readline() == "open\n"
@@ -608,16 +608,16 @@ async def test_a_kill_between_asking_and_keeping_loses_nothing_and_doubles_nothi
         for line in said:
             if line.endswith("\n"):
                 word, text = line.rstrip("\n").split(" ", 1)
-                {"waits": waiting, "kept": kept, "dropped": dropped}[word].add(text)
+                {"waits": waiting, "approved": approved, "rejected": rejected}[word].add(text)
     async with Memory.open(path, embedder=HashEmbedder(), confirm=True) as memory:
         left = {each.content: each for each in await memory.admin.inbox()}
         stored = [each.content async for each in memory.iterate()]
-        assert len(stored) == len(set(stored)) and kept <= set(stored)
-        assert not dropped & (set(stored) | left.keys())
-        undecided = waiting - kept - dropped
-        assert len(undecided - left.keys() - set(stored)) <= 6  # one that was just being dropped, for each kill
-        for text, proposal in left.items():  # what was being kept is kept once, too
-            [record] = await memory.admin.keep(proposal.id)
+        assert len(stored) == len(set(stored)) and approved <= set(stored)
+        assert not rejected & (set(stored) | left.keys())
+        undecided = waiting - approved - rejected
+        assert len(undecided - left.keys() - set(stored)) <= 6  # one that was just being rejected, for each kill
+        for text, proposal in left.items():  # what was being approved is approved once, too
+            [record] = await memory.admin.approve(proposal.id)
             assert record.content == text
         stored = [each.content async for each in memory.iterate()]
         assert len(stored) == len(set(stored))

@@ -283,18 +283,18 @@ async def grow(path: str, most: str) -> None:
         say("stored", (await memory.remember("y" * 20_000)).id)
 
 
-async def keep_when_told(path: str, *ids: str) -> None:
-    """Keep what waits in the inbox, while another process does, and say what was stored."""
+async def approve_when_told(path: str, *ids: str) -> None:
+    """Approve what waits in the inbox, while another process does, and say what was stored."""
     async with open_memory(path) as memory:
         say("open")
         sys.stdin.readline()
         for id in ids:
             with suppress(NotFoundError):  # the other was faster
-                say(*(each.id for each in await memory.admin.keep(id)))
+                say(*(each.id for each in await memory.admin.approve(id)))
 
 
-async def keep_until_killed(path: str, id: str, writes: str, user: str | None = None) -> None:
-    """Keep what waits in the inbox, and end as if killed after so many writes."""
+async def approve_until_killed(path: str, id: str, writes: str, user: str | None = None) -> None:
+    """Approve what waits in the inbox, and end as if killed after so many writes."""
     async with open_memory(path, user=user) as memory:
         store = core_of(memory).store
         write, left = store.write, int(writes)
@@ -307,7 +307,7 @@ async def keep_until_killed(path: str, id: str, writes: str, user: str | None = 
             return done
 
         store.write = counted  # type: ignore[method-assign]
-        await memory.admin.keep(id)
+        await memory.admin.approve(id)
 
 
 async def ask_for_ever(path: str, name: str) -> None:
@@ -320,8 +320,8 @@ async def ask_for_ever(path: str, name: str) -> None:
             say("waits", name, n)
             if n % 3:
                 [*_, last] = await memory.admin.inbox()
-                await (memory.admin.keep(last.id) if n % 3 == 1 else memory.admin.drop(last.id))
-                say("kept" if n % 3 == 1 else "dropped", name, n)
+                await (memory.admin.approve(last.id) if n % 3 == 1 else memory.admin.reject(last.id))
+                say("approved" if n % 3 == 1 else "rejected", name, n)
 
 
 async def keep_for_ever(path: str) -> None:

@@ -31,14 +31,14 @@ export class Admin {
   }
 
   /** Do what an agent asks for, in the user's words where they are given, and return the records stored or changed. */
-  async keep(id: string, content?: string, call?: CallOptions): Promise<t.MemoryRecord[]> {
+  async approve(id: string, content?: string, call?: CallOptions): Promise<t.MemoryRecord[]> {
     const body = content === undefined ? {} : { content };
-    return field(await this.#memory.request("POST", "/v1/inbox/{id}/keep", { ...call, id, body }), "records");
+    return field(await this.#memory.request("POST", "/v1/inbox/{id}/approve", { ...call, id, body }), "records");
   }
 
   /** Refuse what an agent asks for, and return it; `undo` lets it wait again. */
-  drop(id: string, options: t.DropOptions = {}, call?: CallOptions): Promise<t.Proposal> {
-    return this.#memory.request("POST", "/v1/inbox/{id}/drop", { ...call, id, body: options });
+  reject(id: string, options: t.RejectOptions = {}, call?: CallOptions): Promise<t.Proposal> {
+    return this.#memory.request("POST", "/v1/inbox/{id}/reject", { ...call, id, body: options });
   }
 
   /**

@@ -15,8 +15,8 @@ const ONCE = new Set([
   "PATCH /v1/records/{id}",
   "DELETE /v1/records/{id}",
   "POST /v1/forget",
-  "POST /v1/inbox/{id}/keep",
-  "POST /v1/inbox/{id}/drop",
+  "POST /v1/inbox/{id}/approve",
+  "POST /v1/inbox/{id}/reject",
   "POST /v1/purge",
 ]);
 

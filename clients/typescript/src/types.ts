@@ -69,7 +69,7 @@ export type ForgetOptions = Body<"forget", "ids"> & Labels;
 export type PurgeOptions = Query<"purge"> & { user?: string };
 export type ExportOptions = Query<"export">;
 export type TracesOptions = Body<"traces">;
-export type DropOptions = Body<"drop">;
+export type RejectOptions = Body<"reject">;
 export type AuditOptions = Query<"audit">;
 export type ReindexOptions = Query<"reindex"> & { progress?: (done: number, total: number) => void };
 export type RetentionRule = BodyOf<operations["retain"]>["rules"][number];

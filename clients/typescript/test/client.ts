@@ -160,11 +160,11 @@ test("what an agent asks for waits for the user's yes", async () => {
   await assert.rejects(alice.remember("Likes milk", { proposed: true }), memorist.WaitingError);
   await assert.rejects(alice.remember("Likes tea", { proposed: true }), memorist.WaitingError);
   const [milk, tea] = await alice.admin.inbox();
-  assert.equal((await alice.admin.drop(milk!.id)).content, "Likes milk");
-  await alice.admin.drop(milk!.id, { undo: true });
-  assert.equal((await alice.admin.keep(tea!.id, "Likes green tea"))[0]?.content, "Likes green tea");
+  assert.equal((await alice.admin.reject(milk!.id)).content, "Likes milk");
+  await alice.admin.reject(milk!.id, { undo: true });
+  assert.equal((await alice.admin.approve(tea!.id, "Likes green tea"))[0]?.content, "Likes green tea");
   assert.equal(await alice.count(), 1);
-  await assert.rejects(alice.admin.keep("none"), memorist.NotFoundError);
+  await assert.rejects(alice.admin.approve("none"), memorist.NotFoundError);
 });
 
 test("whole numbers of any size come back as they were, and what is not JSON is refused", async () => {

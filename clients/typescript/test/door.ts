@@ -24,8 +24,8 @@ interface Call {
 const ASKED: Record<string, (memory: Memory, given: Call["arguments"]) => Promise<unknown>> = {
   remember: (memory, { content, ...fields }) => memory.remember(content, fields),
   propose: (memory, { content, ...fields }) => memory.remember(content, { ...fields, proposed: true }),
-  keep: (memory, { id, content }) => memory.admin.keep(id, content),
-  drop: (memory, { id, ...options }) => memory.admin.drop(id, options),
+  approve: (memory, { id, content }) => memory.admin.approve(id, content),
+  reject: (memory, { id, ...options }) => memory.admin.reject(id, options),
   get: (memory, { id }) => memory.get(id),
   history: (memory, { id }) => memory.history(id),
   why: (memory, { id }) => memory.why(id),

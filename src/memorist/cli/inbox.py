@@ -1,4 +1,4 @@
-"""The command that shows what agents ask for, and lets the user keep, change or drop it."""
+"""The command that shows what agents ask for, and lets the user approve, change or reject it."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
     from memorist.operations.answers import Proposal
     from memorist.records.record import Record
 
-_KEYS = {"k": "keep", "c": "change", "d": "drop", "s": "skip", "q": "quit"}
-_BEGUN = "being kept; if it is still listed in a minute, keep it again"
+_KEYS = {"a": "approve", "c": "change", "r": "reject", "s": "skip", "q": "quit"}
+_BEGUN = "being approved; if it is still listed in a minute, approve it again"
 
 
 @command()
 async def inbox(
     context: click.Context,
     action: Annotated[
-        Literal["keep", "change", "drop"] | None, Argument(help="The decision: keep, change or drop.")
+        Literal["approve", "change", "reject"] | None, Argument(help="The decision: approve, change or reject.")
     ] = None,
     id: Annotated[str | None, Argument(help="The proposal's id.")] = None,
     text: Annotated[
         str | None, Argument(parser=text_or_stdin, help="With change: the new text; - reads standard input.")
     ] = None,
     user: User = None,
-    undo: Annotated[bool, Option("--undo", help="With drop: make it pending again, within two minutes.")] = False,
+    undo: Annotated[bool, Option("--undo", help="With reject: make it pending again, within two minutes.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Decide what agents may remember. At a terminal, one key keeps, changes or drops each.
+    """Decide what agents may remember. At a terminal, one key approves, changes or rejects each.
 
     Nothing waits unless the settings say `confirm`, or MEMORIST_CONFIRM does.
     """
     if action is not None and id is None:
         raise click.UsageError(f"name a proposal: memorist inbox {action} ID")
-    if (text is None) == (action == "change") or (undo and action != "drop"):
-        raise click.UsageError("TEXT goes with change only, and --undo with drop only")
+    if (text is None) == (action == "change") or (undo and action != "reject"):
+        raise click.UsageError("TEXT goes with change only, and --undo with reject only")
     async with opened(context, user) as memory:
-        if action == "drop":
-            dropped = await memory.admin.drop(id or "", undo=undo)
-            told = "The proposal is pending again" if undo else "Dropped. You can undo this for two minutes with --undo"
-            print_json(dropped.to_dict()) if json else click.echo(told)
+        if action == "reject":
+            rejected = await memory.admin.reject(id or "", undo=undo)
+            told = "The proposal is pending again" if undo else "Rejected; --undo takes that back within two minutes"
+            print_json(rejected.to_dict()) if json else click.echo(told)
         elif action is not None:
-            records = await memory.admin.keep(id or "", text)
-            print_json([each.to_dict() for each in records]) if json else click.echo(_kept(records))
+            records = await memory.admin.approve(id or "", text)
+            print_json([each.to_dict() for each in records]) if json else click.echo(_approved(records))
         else:
             await _show(memory, await memory.admin.inbox(), as_json=json)
 
@@ -85,19 +85,19 @@ async def _tell_of_waiting(memory: "Memory") -> bool:
 
 async def _decided(memory: "Memory", proposal: "Proposal") -> bool:
     """Ask for one key and do what it says; return False to go no further."""
-    refused = {"c": not proposal.changeable, "d": proposal.state == "keeping"}
+    refused = {"c": not proposal.changeable, "r": proposal.state == "approving"}
     keys = {key: does for key, does in _KEYS.items() if not refused.get(key)}
     click.echo(" · ".join(f"{key} {does}" for key, does in keys.items()))
     while (key := click.getchar().lower()) not in (*keys, "\x1b"):
         pass
     try:
-        if key == "k":
-            click.echo(_kept(await memory.admin.keep(proposal.id)))
+        if key == "a":
+            click.echo(_approved(await memory.admin.approve(proposal.id)))
         elif key == "c" and (text := _edited(told := clean(proposal.content))) is not None:
-            click.echo(_kept(await memory.admin.keep(proposal.id, None if text == told else text)))
-        elif key == "d":
-            await memory.admin.drop(proposal.id)
-            click.echo(f"Dropped; memorist inbox drop {proposal.id} --undo restores it within two minutes")
+            click.echo(_approved(await memory.admin.approve(proposal.id, None if text == told else text)))
+        elif key == "r":
+            await memory.admin.reject(proposal.id)
+            click.echo(f"Rejected; memorist inbox reject {proposal.id} --undo restores it within two minutes")
     except MemoristError as error:  # of this one; the others can be decided
         click.echo(f"error: {clean(str(error))}", err=True)
     return key not in ("q", "\x1b")
@@ -142,7 +142,7 @@ async def _told(memory: "Memory", proposal: "Proposal") -> str:
     )
     texts = "\n".join(parts) or proposal.content
     now = "".join(f"\n  now: {each.content}" for each in found)
-    begun = f"\n  {_BEGUN}" if proposal.state == "keeping" else ""
+    begun = f"\n  {_BEGUN}" if proposal.state == "approving" else ""
     return revealed(f"{texts}{_beside(proposal.details)}{now}{begun}")
 
 
@@ -153,7 +153,7 @@ def _beside(details: Mapping[str, Any]) -> str:
     return "".join(f"\n  {name}: {value}" for name, value in told)
 
 
-def _kept(records: "Sequence[Record]") -> str:
+def _approved(records: "Sequence[Record]") -> str:
     if not records:
         return "Forgotten"
-    return f"Kept as {records[0].id}" if len(records) == 1 else f"Kept {counted(len(records), 'record')}"
+    return f"Approved as {records[0].id}" if len(records) == 1 else f"Approved {counted(len(records), 'record')}"

@@ -1,12 +1,12 @@
-"""The inbox: what agents ask for waits, where the settings say `confirm`, until the user keeps or drops it.
+"""The inbox: what agents ask for waits, where the settings say `confirm`, until the user approves or rejects it.
 
 A proposal is a request that was not carried out: a record behind a wall of its own, `Wall.inbox`, whose tenant no
 request can name. So it is swept, backed up, encrypted and purged like other records, in every store, and no verb on the
 user's records sees it. It quotes the records that it would change, and is removed together with the first of them.
 
-Its `state` is decided by one write, of which the store lets one of several succeed: from "waiting" to "keeping" or
-"dropped". What is "keeping" is carried out, which twice does no more than once, and then removed. So a process that is
-killed in between leaves a proposal that can be kept again. A dropped one leaves a mark, a hash of what was asked, by
+Its `state` is decided by one write, of which the store lets one of several succeed: from "waiting" to "approving" or
+"rejected". What is "approving" is carried out, which twice does no more than once, and then removed. So a process that
+is killed in between leaves a proposal that can be approved again. A rejected one leaves a hash of what was asked, by
 which the same is refused later.
 """
 
@@ -53,9 +53,13 @@ _LONGEST = 20_000
 _EXCERPT = 200
 _KEPT = timedelta(days=90)
 _UNDOABLE = timedelta(minutes=2)
-_UNDECIDED: Mapping[str, Any] = {"state": {"$in": ["waiting", "keeping"]}}
+_WAITING, _APPROVING, _REJECTED = "waiting", "keeping", "dropped"
+"""The states, as files have them."""
+_STATES: Mapping[str, Any] = {_WAITING: "waiting", _APPROVING: "approving", _REJECTED: "rejected"}
+"""The states as a proposal shows them, by those of files."""
+_UNDECIDED: Mapping[str, Any] = {"state": {"$in": [_WAITING, _APPROVING]}}
 _MARK = "dropped/"
-_DROPPED = "the user rejected this proposal, so nothing was done; do not propose it again"
+_REFUSED = "the user rejected this proposal, so nothing was done; do not propose it again"
 
 
 def waits(request: Request[Any], core: Core, call: Call) -> TypeGuard[Change]:
@@ -68,13 +72,13 @@ async def propose(core: Core, call: Call, request: Change) -> Any:
 
     Raises:
         WaitingError: it waits.
-        InvalidInputError: it is wrong, or too long to be read by people; the user has dropped the same; too much waits.
+        InvalidInputError: it is wrong, or too long to be read by people; the user rejected the same; too much waits.
         ConflictError: an id is taken.
     """
     asked, content, authors, about = await _SETTLE[type(request)](core, call, replace(request, proposed=False))
     if not content:
         return [] if isinstance(asked, requests.Remember) else 0
-    payload = {"verb": request.verb, "asked": asked.given(), "ids": about, "door": call.door.name, "state": "waiting"}
+    payload = {"verb": request.verb, "asked": asked.given(), "ids": about, "door": call.door.name, "state": _WAITING}
     if (size := len(json.dumps(payload, ensure_ascii=False))) > _LONGEST:
         raise InvalidInputError(f"a proposal has {_LONGEST:,} characters at most; this has {size:,}")
     scope, id = _inbox(call.scope), _fingerprint(call.scope, request)
@@ -83,8 +87,8 @@ async def propose(core: Core, call: Call, request: Change) -> Any:
     )
     [record] = await offload(lambda: core.stamp([draft], replace(call, scope=scope, door=Door(call.door.name))), draft)
     there = await core.store.get(scope.wall, [id, _MARK + id])
-    if any(each.payload["state"] == "dropped" for each in there):
-        raise InvalidInputError(_DROPPED)
+    if any(each.payload["state"] == _REJECTED for each in there):
+        raise InvalidInputError(_REFUSED)
     if not there:
         if await core.store.count(scope.wall.reach, make_filter(payload=_UNDECIDED)) >= _MOST:
             raise InvalidInputError(f"{_MOST} proposals are pending already; the user must decide some of them first")
@@ -226,7 +230,7 @@ def _shown(record: Record) -> Proposal:
     return Proposal(
         id=record.id, at=record.at, expires_at=record.expires_at, scope=_outside(record.scope), verb=payload["verb"],
         door=payload["door"], authors=tuple(record.origin.authors.names), content=record.content,
-        asked=payload["asked"], ids=tuple(payload["ids"]), state=payload["state"],
+        asked=payload["asked"], ids=tuple(payload["ids"]), state=_STATES[payload["state"]],
     )  # fmt: skip
 
 
@@ -234,25 +238,25 @@ def _outside(scope: Scope) -> Scope:
     return replace(scope, tenant=scope.tenant.removeprefix(INBOX_PREFIX))
 
 
-async def keep(core: Core, call: Call, request: requests.Keep) -> list[Record]:
+async def approve(core: Core, call: Call, request: requests.Approve) -> list[Record]:
     """Carry out what waits, and return the records that it stored or changed."""
     _refuse_agents(call)
 
     async def claim() -> tuple[list[Write], Record]:
         found = await _undecided(core, call, request.id)
-        if found.payload["state"] == "keeping":  # by another process, or one that was killed
+        if found.payload["state"] == _APPROVING:  # by another process, or one that was killed
             if request.content not in (None, found.content):
                 raise ConflictError(
-                    f"keeping {shown(request.id)} has begun; keep it again unchanged, then edit the stored record"
+                    f"approving {shown(request.id)} has begun; approve it again unchanged, then edit the stored record"
                 )
             return [], found
-        return await _moved(core, _reworded(found, request.content, call.door.author), "keeping")
+        return await _moved(core, _reworded(found, request.content, call.door.author), _APPROVING)
 
     claimed = await written(core, call.at(_inbox(call.scope)), claim, 20 * ATTEMPTS)
     try:
         records = await _carried_out(core, call, claimed)
     except MemoristError:
-        writes, _ = await _moved(core, claimed, "waiting")
+        writes, _ = await _moved(core, claimed, _WAITING)
         with suppress(ConflictError):  # it went with a record that was forgotten
             await core.store.write(call.scope.wall.inbox, writes, act=call.act)
         raise
@@ -261,23 +265,25 @@ async def keep(core: Core, call: Call, request: requests.Keep) -> list[Record]:
     return records
 
 
-async def drop(core: Core, call: Call, request: requests.Drop) -> Proposal:
+async def reject(core: Core, call: Call, request: requests.Reject) -> Proposal:
     """Refuse what waits, and the same later; or take that back."""
     _refuse_agents(call)
     mark = Draft(
-        content="dropped", kind=Kind.TOPIC, id=_MARK + request.id, payload={"state": "dropped"}, author=Author.USER,
+        content="dropped", kind=Kind.TOPIC, id=_MARK + request.id, payload={"state": _REJECTED}, author=Author.USER,
         expires_at=_KEPT.total_seconds(),
     )  # fmt: skip
     there = call.at(_inbox(call.scope))
 
     async def decide() -> tuple[list[Write], Record]:
-        found = await _undecided(core, call, request.id, dropped=request.undo)
-        if found.payload["state"] == "keeping":
-            raise ConflictError(f"keeping {shown(request.id)} has begun; keep it again, then forget the stored record")
+        found = await _undecided(core, call, request.id, rejected=request.undo)
+        if found.payload["state"] == _APPROVING:
+            raise ConflictError(
+                f"approving {shown(request.id)} has begun; approve it again, then forget the stored record"
+            )
         if request.undo:
-            writes, moved = await _moved(core, found, "waiting")
+            writes, moved = await _moved(core, found, _WAITING)
             return [*writes, Remove(_MARK + request.id, Action.FORGOTTEN, core.clock())], moved
-        writes, moved = await _moved(core, found, "dropped")
+        writes, moved = await _moved(core, found, _REJECTED)
         return [*writes, await core.put(core.stamp([mark], there)[0], Action.REMEMBERED, None)], moved
 
     return _shown(await written(core, there, decide, 20 * ATTEMPTS))
@@ -288,8 +294,8 @@ def _refuse_agents(call: Call) -> None:
         raise ScopeError("only the user may decide proposals, with `memorist inbox`")
 
 
-async def _undecided(core: Core, call: Call, id: str, *, dropped: bool = False) -> Record:
-    """Return what waits, or what was dropped just now.
+async def _undecided(core: Core, call: Call, id: str, *, rejected: bool = False) -> Record:
+    """Return what waits, or what was rejected just now.
 
     Raises:
         NotFoundError: there is no such proposal, or it is decided.
@@ -298,15 +304,15 @@ async def _undecided(core: Core, call: Call, id: str, *, dropped: bool = False) 
         if (
             call.scope.sees(found.scope)
             and "verb" in found.payload
-            and (found.payload["state"] == "dropped") == dropped
+            and (found.payload["state"] == _REJECTED) == rejected
         ):
             return found
-    raise NotFoundError(f"nothing with the id {shown(id)} {'was dropped just now' if dropped else 'waits'} here")
+    raise NotFoundError(f"nothing with the id {shown(id)} {'was rejected just now' if rejected else 'waits'} here")
 
 
 async def _moved(core: Core, old: Record, state: str) -> tuple[list[Write], Record]:
     """Return the write that gives a proposal another state, and the proposal as it is then."""
-    until = core.clock() + _UNDOABLE if state == "dropped" else old.created_at + _KEPT
+    until = core.clock() + _UNDOABLE if state == _REJECTED else old.created_at + _KEPT
     new = core.changed(old, replace(old, payload={**old.payload, "state": state}, expires_at=until))
     return [await core.put(new, Action.REVISED, None, keep_index=True)], new
 
@@ -318,13 +324,13 @@ def _reworded(proposal: Record, content: str | None, by: Author) -> Record:
     asked = dict(proposal.payload["asked"])
     drafts = asked.get("records", ())
     if not content.strip():
-        raise InvalidInputError("content must not be blank; to discard the proposal, drop it")
+        raise InvalidInputError("content must not be blank; to discard the proposal, reject it")
     if len(drafts) == 1:
         asked["records"] = [_by({**drafts[0], "content": content}, by)]
     elif "content" in asked:
         asked = _by({**asked, "content": content}, by)
     else:
-        raise InvalidInputError("this proposal has no single text to edit; keep it or drop it as it is")
+        raise InvalidInputError("this proposal has no single text to edit; approve it or reject it as it is")
     return replace(proposal, content=content, payload={**proposal.payload, "asked": asked})
 
 
@@ -364,7 +370,7 @@ async def _once(done: Done[_T], work: Callable[[], Awaitable[_T]]) -> _T:
 
 
 async def _stored(core: Core, call: Call, proposal: Record, request: requests.Remember) -> list[Record] | None:
-    """Return the records that keeping this has stored already; None if it has not."""
+    """Return the records that approving this has stored already; None if it has not."""
     since = None if request.if_exists == "error" else proposal.updated_at  # the same may have been there before
     found = list[Record]()
     for draft in request.records:
@@ -380,7 +386,7 @@ async def _stored(core: Core, call: Call, proposal: Record, request: requests.Re
 
 
 async def _revised(core: Core, call: Call, proposal: Record, request: requests.Revise) -> Record | None:
-    """Return the record as keeping this has changed it already; None if it has not."""
+    """Return the record as approving this has changed it already; None if it has not."""
     changes = request.changes().items()
     there = await _versions(core, call, str(request.id), proposal.updated_at)
     return next((each for each in there if all(getattr(each, name) == value for name, value in changes)), None)
@@ -398,7 +404,7 @@ def _refuse_expired(core: Core, proposal: Record) -> None:
     ends = [each["expires_at"] for each in (asked, *asked.get("records", ())) if each.get("expires_at") is not None]
     if ends and (first := min(parse_expiry(each, proposal.at) for each in ends)) <= core.clock():
         raise InvalidInputError(
-            f"the proposed record expired at {iso(first)}, so nothing was stored. Drop the proposal, and "
+            f"the proposed record expired at {iso(first)}, so nothing was stored. Reject the proposal, and "
             "store what is still true yourself"
         )
 

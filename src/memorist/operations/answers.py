@@ -251,7 +251,7 @@ class TracePage(Plain):
 
 
 _SHOWN = frozenset("author content derived_from embed id ids kind key records supersedes verified".split())
-"""The fields of a proposal that are shown otherwise, or that whoever keeps it decides."""
+"""The fields of a proposal that are shown otherwise, or that whoever approves it decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +259,7 @@ class Proposal(Plain):
     """What an agent asks for, and the user has not decided yet.
 
     Attributes:
-        id: what `keep` and `drop` take.
+        id: what `approve` and `reject` take.
         at: when the agent asked for it.
         expires_at: until when it waits.
         scope: in which scope.
@@ -269,8 +269,8 @@ class Proposal(Plain):
         content: the text to remember or to change to, or the beginnings of the texts to forget.
         asked: the arguments of the verb, as JSON has them.
         ids: the records that it would change, supersede or forget, or is drawn from.
-        state: "waiting"; "keeping" while it is kept, and where that was cut off, so that it can only be kept again;
-            "dropped".
+        state: "waiting"; "approving" while it is carried out, and where that was cut off, so that it can only be
+            approved again; "rejected".
     """
 
     id: str
@@ -283,7 +283,7 @@ class Proposal(Plain):
     content: str
     asked: Mapping[str, Any] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
-    state: Literal["waiting", "keeping", "dropped"] = "waiting"
+    state: Literal["waiting", "approving", "rejected"] = "waiting"
 
     @property
     def drafts(self) -> Sequence[Mapping[str, Any]]:
@@ -299,7 +299,7 @@ class Proposal(Plain):
 
     @property
     def changeable(self) -> bool:
-        """Whether there is one text, in the place of which the user can keep another."""
+        """Whether there is one text, in the place of which the user can approve another."""
         return self.state == "waiting" and ("content" in self.asked or len(self.drafts) == 1)
 
     @property

@@ -33,6 +33,7 @@ from memorist.records.scope import Scope
 from memorist.records.times import TimeLike
 
 __all__ = [
+    "Approve",
     "Audit",
     "Backup",
     "Bounds",
@@ -43,7 +44,6 @@ __all__ = [
     "Context",
     "Count",
     "Derived",
-    "Drop",
     "Find",
     "Forget",
     "Get",
@@ -51,7 +51,6 @@ __all__ = [
     "Id",
     "IfExists",
     "Inbox",
-    "Keep",
     "Kinds",
     "Lookup",
     "Mode",
@@ -61,6 +60,7 @@ __all__ = [
     "Recall",
     "Recent",
     "Reindex",
+    "Reject",
     "Remember",
     "Request",
     "Restore",
@@ -562,13 +562,13 @@ class Users(Request[dict[str | None, int]]):
 class Inbox(Request[list[results.Proposal]]):
     """Return what agents have asked for and the user has not decided yet, oldest first.
 
-    Where the memory was opened with `confirm`, a proposal waits for 90 days. Until the user keeps it, no verb
+    Where the memory was opened with `confirm`, a proposal waits for 90 days. Until the user approves it, no verb
     recalls, tells, lists, counts or exports it, and it changes no record. An inbox holds 100; more are refused.
     """
 
 
 @declared
-class Keep(Request[list[Record]]):
+class Approve(Request[list[Record]]):
     """Do what an agent asks for, and return the records that it stored or changed; [] if it forgot some.
 
     What is remembered so is `verified`, and has the agent as its author and the time at which it asked.
@@ -590,17 +590,17 @@ class Keep(Request[list[Record]]):
 
 
 @declared
-class Drop(Request[results.Proposal]):
+class Reject(Request[results.Proposal]):
     """Refuse what an agent asks for, and return it: for 90 days, the same is refused without asking the user.
 
     Args:
         id: the proposal's.
-        undo: let it wait again, within two minutes after it was dropped. Then its text is deleted.
+        undo: let it wait again, within two minutes after it was rejected. Then its text is deleted.
 
     Raises:
-        NotFoundError: nothing with this id waits, or was dropped.
+        NotFoundError: nothing with this id waits, or was rejected.
         ScopeError: an agent calls this.
-        ConflictError: it is being kept.
+        ConflictError: it is being approved.
     """
 
     writes = True

@@ -86,10 +86,10 @@ OPERATIONS: Mapping[type[Request[Any]], Operation] = {
     requests.History: Operation(method="GET", path="/records/{id}/history", field="changes", nothing=list),
     requests.Why: Operation(method="GET", path="/records/{id}/why", nothing=Provenance),
     requests.Inbox: Operation(method="GET", path="/inbox", field="proposals"),
-    requests.Keep: Operation(
-        path="/inbox/{id}/keep", right="admin", field="records", repeat=False, statuses=(404, 409)
+    requests.Approve: Operation(
+        path="/inbox/{id}/approve", right="admin", field="records", repeat=False, statuses=(404, 409)
     ),
-    requests.Drop: Operation(path="/inbox/{id}/drop", right="admin", repeat=False, statuses=(404, 409)),
+    requests.Reject: Operation(path="/inbox/{id}/reject", right="admin", repeat=False, statuses=(404, 409)),
     requests.Users: Operation(
         method="GET",
         path="/users",

@@ -385,11 +385,11 @@ class AdminVerbs(Asking):
     async def inbox(self) -> list[Proposal]:
         """Return what agents have asked for and the user has not decided yet, oldest first.
 
-        Where the memory was opened with `confirm`, a proposal waits for 90 days. Until the user keeps it, no verb
+        Where the memory was opened with `confirm`, a proposal waits for 90 days. Until the user approves it, no verb
         recalls, tells, lists, counts or exports it, and it changes no record. An inbox holds 100; more are refused.
         """
 
-    async def keep(self, id: str, content: str | None = None) -> list[Record]:
+    async def approve(self, id: str, content: str | None = None) -> list[Record]:
         """Do what an agent asks for, and return the records that it stored or changed; [] if it forgot some.
 
         What is remembered so is `verified`, and has the agent as its author and the time at which it asked.
@@ -405,17 +405,17 @@ class AdminVerbs(Asking):
             MemoristError: as the verb that was asked for; it still waits.
         """
 
-    async def drop(self, id: str, *, undo: bool = False) -> Proposal:
+    async def reject(self, id: str, *, undo: bool = False) -> Proposal:
         """Refuse what an agent asks for, and return it: for 90 days, the same is refused without asking the user.
 
         Args:
             id: the proposal's.
-            undo: let it wait again, within two minutes after it was dropped. Then its text is deleted.
+            undo: let it wait again, within two minutes after it was rejected. Then its text is deleted.
 
         Raises:
-            NotFoundError: nothing with this id waits, or was dropped.
+            NotFoundError: nothing with this id waits, or was rejected.
             ScopeError: an agent calls this.
-            ConflictError: it is being kept.
+            ConflictError: it is being approved.
         """
 
     async def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:

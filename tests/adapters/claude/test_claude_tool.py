@@ -174,7 +174,7 @@ async def test_what_it_would_write_waits_for_the_users_yes(tmp_path: Path) -> No
             for _ in range(2):
                 assert "is pending approval" in await tool.call(command)
             [proposal] = await memory.admin.inbox()
-            await memory.admin.keep(proposal.id)
+            await memory.admin.approve(proposal.id)
         assert await memory.count() == 0 and "2\nthree" in proposal.content
 
 

@@ -145,8 +145,8 @@ VERBS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "hook": ({"transcript": st.sampled_from(sorted(TRANSCRIPTS))}, {}),
     "propose": ({"content": st.sampled_from(TEXTS)}, {}),
     "inbox": ({}, {}),
-    "keep": ({"id": _proposals}, {"content": st.sampled_from([*TEXTS, None])}),
-    "drop": ({"id": _proposals}, {"undo": _flags}),
+    "approve": ({"id": _proposals}, {"content": st.sampled_from([*TEXTS, None])}),
+    "reject": ({"id": _proposals}, {"undo": _flags}),
     "purge": ({}, {"shared": st.sampled_from([True, False]), "dry_run": st.sampled_from([True, False])}),
 }  # fmt: skip
 
@@ -184,20 +184,20 @@ ZONED += [Call("context", "alice", {"query": "When was tea bought?"}, call.zone)
 _TEA = {"id": proposal_of("Likes tea")}
 PROPOSED = [
     Call("propose", "alice", {"content": "Likes tea"}),
-    Call("drop", "alice", _TEA),
+    Call("reject", "alice", _TEA),
     Call("propose", "alice", {"content": "Likes tea"}),
     Call("inbox", "alice", {}),
-    Call("drop", "alice", {**_TEA, "undo": True}),
+    Call("reject", "alice", {**_TEA, "undo": True}),
     Call("inbox", "alice", {}),
-    Call("keep", "bob", _TEA),
-    Call("keep", "alice", {**_TEA, "content": "Likes green tea"}),
-    Call("keep", "alice", _TEA),
+    Call("approve", "bob", _TEA),
+    Call("approve", "alice", {**_TEA, "content": "Likes green tea"}),
+    Call("approve", "alice", _TEA),
     Call("recent", "alice", {}),
     Call("propose", "alice", {"content": "Likes tea"}),
     Call("purge", "alice", {}),
     Call("inbox", "alice", {}),
 ]
-"""An agent asks, and the user drops it, takes that back, and keeps it in other words."""
+"""An agent asks, and the user rejects it, takes that back, and approves it in other words."""
 WHOLE = ("retain", "retention", "sweep", "checkpoint", "verify_audit")
 """The verbs that are refused behind a user's wall."""
 

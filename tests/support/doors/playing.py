@@ -17,7 +17,7 @@ class Player:
         self.shows = shows
         self.in_zone = in_zone
         self.stored: list[str] = []
-        self.kept: set[str] = set()
+        self.approved: set[str] = set()
         """Those of them that an agent asked for: each happened when it did, so at another time behind each door."""
 
     async def play(self, call: Call) -> Any:
@@ -28,11 +28,11 @@ class Player:
             return refused
         if call.verb in FILED:
             return answer, await self.door.left(self.tenant)
-        for stored in [answer] if call.verb == "remember" else answer if call.verb == "keep" else ():
+        for stored in [answer] if call.verb == "remember" else answer if call.verb == "approve" else ():
             if stored["id"] not in self.stored:
                 self.stored.append(stored["id"])
-            if call.verb == "keep":
-                self.kept.add(stored["id"])
+            if call.verb == "approve":
+                self.approved.add(stored["id"])
         if call.verb == "history":
             return [each["action"] for each in answer]
         if call.verb == "recall":  # what scores alike may come in any order
@@ -52,7 +52,7 @@ class Player:
         seen = {name: answer[name] for name in self.shows if answer.get(name) not in (None, {}, False)}
         if self.in_zone and "happened_at" in seen:
             seen["happened_at"] = iso(parse_time(seen["happened_at"]))
-        if answer["id"] in self.kept:
+        if answer["id"] in self.approved:
             seen.pop("happened_at", None)
         return seen | {"id": self.stored.index(answer["id"]) if answer["id"] in self.stored else answer["id"]}
 

@@ -31,8 +31,8 @@ class Rest(Door):
         "retain",
         "retention",
         "propose",
-        "keep",
-        "drop",
+        "approve",
+        "reject",
     )
 
     verbs = tuple(verb for verb in VERBS if verb not in ("verify_audit", *FILED))
@@ -72,7 +72,7 @@ class Rest(Door):
             path, body = "/v1/records", {"records": [body]}
         elif call.verb == "propose":
             path, body = "/v1/records", {"records": [body], "proposed": True}
-        elif call.verb in ("keep", "drop"):
+        elif call.verb in ("approve", "reject"):
             path = f"/v1/inbox/{body.pop('id')}/{call.verb}"
         elif call.verb in ("forget", "derived"):
             body["ids"] = [body.pop("id")]
@@ -97,8 +97,8 @@ class Rest(Door):
             raise Refused(family_of(told["error"]))
         if call.verb == "remember":
             return told["records"][0]
-        if call.verb in ("drop", "inbox"):
-            return proposed(told) if call.verb == "drop" else [proposed(each) for each in told["proposals"]]
+        if call.verb in ("reject", "inbox"):
+            return proposed(told) if call.verb == "reject" else [proposed(each) for each in told["proposals"]]
         if call.verb == "recall":
             return [hit["record"] for hit in told["hits"]]
         if call.verb == "changes":

@@ -13,7 +13,7 @@ from servers import running
 from typescript import built
 
 _LONGEST_LINE = 2**24
-_UNNAMED = ("get", "history", "why", "retain", "retention", "sweep", "checkpoint", "inbox", "keep")
+_UNNAMED = ("get", "history", "why", "retain", "retention", "sweep", "checkpoint", "inbox", "approve")
 
 
 class TypeScript(Door):
@@ -72,7 +72,7 @@ _SHOWN: Any = {
     "derived": drawn,
     "audit": logged,
     "inbox": lambda proposals: [proposed(each) for each in proposals],
-    "drop": proposed,
+    "reject": proposed,
     "checkpoint": lambda statement: statement["type"],
     "purge": lambda done: done["purged"],
 }

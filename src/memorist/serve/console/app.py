@@ -46,7 +46,7 @@ _PAGES: Mapping[tuple[str, Right], Mapping[str, tuple[Handler, Sequence[str]]]] 
         "/users": (home.users, ("name", "sort", "back", "start")),
         "/compare": (home.compare, ("one", "other", "q")),
         "/ask": (asking.ask, asking.PARAMETERS),
-        "/inbox": (inbox.inbox, ("kept", "dropped")),
+        "/inbox": (inbox.inbox, ("approved", "rejected")),
         "/conversations": (conversations.conversations, ("text", "cursor")),
         "/conversation": (conversations.conversation, ("session", "around", "before", "after")),
         "/browse": (pages.browse, pages.PARAMETERS),

@@ -1,4 +1,4 @@
-"""The inbox: what agents ask for, to be kept, changed or dropped."""
+"""The inbox: what agents ask for, to be approved, changed or rejected."""
 
 from starlette.responses import Response
 
@@ -22,25 +22,25 @@ async def inbox(visit: Visit) -> Response:
         waiting=[(each, [found[id] for id in each.ids if id in found]) for each in waiting],
         users=rows_of(users, {user: visit.with_user("/inbox", user) for user in users}),
         may_decide=visit.grant.right.includes(Right.ADMIN),
-        kept=visit.value("kept"),
-        dropped=visit.value("dropped"),
+        approved=visit.value("approved"),
+        rejected=visit.value("rejected"),
     )
 
 
 async def decide(visit: Visit) -> Response:
-    """Keep what waits, with the text that was typed, or drop it; or let it wait again."""
+    """Approve what waits, with the text that was typed, or reject it; or let it wait again."""
     memory, id, do = visit.memory, visit.value("id"), visit.value("do")
-    if do in ("drop", "undo"):
-        await memory.admin.drop(id or "", undo=do == "undo")
-        notice, dropped = ("The proposal is pending again.", None) if do == "undo" else (None, id)
-        return visit.redirect("/inbox", notice, dropped=dropped)
-    if do != "keep":
-        raise InvalidInputError("do is keep, drop or undo")
+    if do in ("reject", "undo"):
+        await memory.admin.reject(id or "", undo=do == "undo")
+        notice, rejected = ("The proposal is pending again.", None) if do == "undo" else (None, id)
+        return visit.redirect("/inbox", notice, rejected=rejected)
+    if do != "approve":
+        raise InvalidInputError("do is approve, reject or undo")
     asked = next((each for each in await memory.admin.inbox() if each.id == id), None)
     if asked is None:
         raise NotFoundError(f"nothing with the id {shown(id)} waits here")
     text, going = visit.text("content", asked.content), await memory.find(asked.ids)
-    stored = await memory.admin.keep(asked.id, None if text == asked.content else text)
+    stored = await memory.admin.approve(asked.id, None if text == asked.content else text)
     if asked.verb == "forget":
         visit.session.forgot(going)
-    return visit.redirect("/inbox", None if stored else "Forgotten.", kept=stored[0].id if stored else None)
+    return visit.redirect("/inbox", None if stored else "Forgotten.", approved=stored[0].id if stored else None)

@@ -29,7 +29,7 @@ add_plain(router, requests.Get, requests.History, requests.Why, requests.Lookup)
 add_plain(
     search, requests.Recall, requests.Context, requests.Recent, requests.Browse, requests.Count, requests.Traces,
     requests.Changes, requests.Find, requests.Vectors, requests.Derived, requests.Users,
-    requests.Inbox, requests.Keep, requests.Drop,
+    requests.Inbox, requests.Approve, requests.Reject,
 )  # fmt: skip
 
 
