@@ -1,11 +1,11 @@
-"""Measure what holds now: is the present state ranked above former ones, and what is told of it?
+"""Measure current values: is the present state ranked above former ones, and what is told of it?
 
     python bench/now/run.py [--data DATA] [--eval FOLDER] [--every N]
 
-DATA is a folder like bench/data/now_dev: four memories of a year in which things change, and questions about what
-holds now, held before, or at a time. FOLDER holds eval_retrieval.py and eval_context.py. The evidence is the share of
-the gold turns that a context tells, at the tokens that it used of those allowed; plot.py draws one against the
-other, without the evaluators.
+DATA is a folder like bench/data/now_dev: four memories of a year in which things change, and questions about the
+current value, the one before, or that at a time. FOLDER holds eval_retrieval.py and eval_context.py. The evidence is
+the share of the gold turns that a context tells, at the tokens that it used of those allowed; plot.py draws one
+against the other, without the evaluators.
 """
 
 import argparse

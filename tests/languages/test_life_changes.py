@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""What the tables know of changes of a life: who tells one of themselves, what it touches, and who asks for what is so since."""
+"""What the tables know of life events: who tells one of themselves, what it touches, and who asks for what is so since."""
 
 import pytest
 

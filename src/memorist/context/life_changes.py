@@ -1,7 +1,7 @@
 """What may no longer hold: "my commute takes 20 minutes", said before a move.
 
 The record itself was not replaced, so nothing tells that it is out of date but that something else changed on which it
-depends. Which changes of a life touch what, a language's table says.
+depends. Which life events touch what, a language's table says.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ class Changed:
 async def changes_since(
     recall: Recall, records: Sequence[Record], narrowing: Mapping[str, Any], trust: Callable[[Record], Trust]
 ) -> Mapping[str, Changed]:
-    """Return the latest change of a life after which a record may no longer hold, by the record's id.
+    """Return the latest life event after which a record may no longer hold, by the record's id.
 
     Args:
         recall: searches the memory, as `Memory.recall` does; it is not called where no record depends on a change.

@@ -214,7 +214,7 @@ def survey(
     found = find(path, format)
     titles = list(dict.fromkeys(reader.title for reader, _ in found.known))
     told = Survey(titles=titles, unknown=found.unknown, links=path.links)
-    talks: dict[str | None, set[str]] = defaultdict(set)
+    conversations: dict[str | None, set[str]] = defaultdict(set)
     names, users = set[str](), set[str]()
     _look(told, found, options)
     for number, (_, part, item) in enumerate(read_found(found, options)):
@@ -226,17 +226,17 @@ def survey(
         if isinstance(item, Left):
             told.left[item.what] = told.left.get(item.what, 0) + item.number
             continue
-        _count(told, item, talks, names)
+        _count(told, item, conversations, names)
         if item.user is not None:
             users.add(item.user)
         _widen(told, part, item, options)
     told.users = sorted(users)
-    told.conversations = len(talks.keys() - {None})
-    told.speakers = sorted(set().union(*talks.values()))
+    told.conversations = len(conversations.keys() - {None})
+    told.speakers = sorted(set().union(*conversations.values()))
     if isinstance(options.me, str) and len(names) > 1 and options.me not in names:  # one alone may write to the user
         known = _named([*map(repr, sorted(names))])
         raise InvalidInputError(f"no speaker is named {options.me!r} in {path.name}; speakers: {known}")
-    _settle(told, talks, options)
+    _settle(told, conversations, options)
     return told
 
 
@@ -259,11 +259,11 @@ def _look(told: Survey, found: Found, options: Options) -> None:
             part.release()
 
 
-def _settle(told: Survey, talks: Mapping[str | None, set[str]], options: Options) -> None:
+def _settle(told: Survey, conversations: Mapping[str | None, set[str]], options: Options) -> None:
     """Say who the user is in each conversation, from the speakers of each."""
-    open_talks = {name: each for name, each in talks.items() if each}
-    told.mine = {name: me for name in open_talks if (me := options.me_in(name)) is not None} or _users_of(open_talks)
-    told.unsettled = {name: sorted(each) for name, each in open_talks.items() if name not in told.mine}
+    unclear = {name: each for name, each in conversations.items() if each}
+    told.mine = {name: me for name in unclear if (me := options.me_in(name)) is not None} or _users_of(unclear)
+    told.unsettled = {name: sorted(each) for name, each in unclear.items() if name not in told.mine}
     if len(set(told.mine.values())) == 1 and not told.unsettled:
         [told.me] = set(told.mine.values())
     elif isinstance(options.me, str):
@@ -347,12 +347,12 @@ def _recognises(reader: Reader, part: Part) -> bool:
         return False
 
 
-def _count(told: Survey, item: Item, talks: dict[str | None, set[str]], names: set[str]) -> None:
+def _count(told: Survey, item: Item, conversations: dict[str | None, set[str]], names: set[str]) -> None:
     if item.kind is not Kind.MESSAGE:
         told.notes += 1
         return
     told.messages += 1
-    speakers = talks[item.conversation]
+    speakers = conversations[item.conversation]
     if item.speaker is not None:
         names.add(item.speaker)
         if item.role is None:
@@ -380,23 +380,23 @@ def _widen(told: Survey, part: Part, item: Item, options: Options) -> None:
         told.last = moment if told.last is None else max(told.last, moment)
 
 
-def _users_of(talks: Mapping[str | None, set[str]]) -> dict[str | None, str]:
+def _users_of(conversations: Mapping[str | None, set[str]]) -> dict[str | None, str]:
     """Return who seems to be the user in each conversation where somebody stands out, from the speakers of each.
 
     That is the only one in all of several conversations. Otherwise it is in a talk of two the one it is not named
     after, and in the others the one who is the user elsewhere.
     """
-    common = set.intersection(*talks.values()) if len(talks) > 1 else set()
+    common = set.intersection(*conversations.values()) if len(conversations) > 1 else set()
     if len(common) == 1:
-        return dict.fromkeys(talks, common.pop())
+        return dict.fromkeys(conversations, common.pop())
     mine = {
         name: next(iter(speakers - {name}))
-        for name, speakers in talks.items()
+        for name, speakers in conversations.items()
         if name is not None and name in speakers and len(speakers) == 2
     }
     elsewhere = set(mine.values())
     return mine | {
         name: next(iter(speakers & elsewhere))
-        for name, speakers in talks.items()
+        for name, speakers in conversations.items()
         if name not in mine and len(speakers & elsewhere) == 1
     }

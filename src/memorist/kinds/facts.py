@@ -57,7 +57,7 @@ class Facts(SearchedView):
         return [fact async for fact in facts]
 
     async def current(self, id: str) -> Record | None:
-        """Return the fact that holds now instead of the fact `id`: itself, or the last one that superseded it.
+        """Return the current fact in the place of the fact `id`: itself, or the last one that superseded it.
 
         None where there is no such fact, or where the last has been deleted.
         """

@@ -157,13 +157,13 @@ class Digest:
 
     def _batches(self, records: Sequence[Record]) -> list[list[Record]]:
         """Return the messages in batches, each of one agent and session, in the order of their first message."""
-        talks: dict[tuple[str | None, str | None], list[Record]] = {}
+        conversations: dict[tuple[str | None, str | None], list[Record]] = {}
         for record in records:
-            talks.setdefault((record.scope.agent, record.scope.session), []).append(record)
+            conversations.setdefault((record.scope.agent, record.scope.session), []).append(record)
         batches = []
-        for talk in talks.values():
-            rest = iter(talk)
-            for batch in batches_of([Message.of(record) for record in talk], self._batch):
+        for conversation in conversations.values():
+            rest = iter(conversation)
+            for batch in batches_of([Message.of(record) for record in conversation], self._batch):
                 batches.append([next(rest) for _ in batch])
         return sorted(batches, key=lambda batch: batch[0].at)
 

@@ -62,12 +62,12 @@ CODES = tuple("en de fr es pt it nl pl ru uk tr ar fa hi zh ja ko vi th id".spli
 """The languages that have a table, as ISO 639-1 names them."""
 
 LIFE_CHANGES = ("a move", "a new job", "another vehicle", "a separation", "the loss of a pet")
-"""The changes of a life that tables know, all of them or none."""
+"""The life events that tables know, all of them or none."""
 
 
 @dataclass(frozen=True, slots=True)
 class LifeChange:
-    """What a table knows of one change of a life.
+    """What a table knows of one life event.
 
     Attributes:
         words: words of what tells it, by which such texts are found.
@@ -141,7 +141,7 @@ class Language:
 
     @cached_property
     def _marks(self) -> tuple[Sequence[str], Hints]:
-        """The lists that are looked for in each text that is stored, and the changes of a life, with their hints."""
+        """The lists that are looked for in each text that is stored, and the life events, with their hints."""
         lists: dict[str, Sequence[str]] = {what: self._phrases(what) for what in _MARKING}
         lists |= {name: each["told"] for name, each in self.table.get("life_changes", {}).items()}
         hints = [self._hints_of(phrases) for phrases in lists.values()]
@@ -159,7 +159,7 @@ class Language:
 
     @cached_property
     def life_changes(self) -> Mapping[str, LifeChange]:
-        """The changes of a life by their names, which are English; none where the table has none."""
+        """The life events by their names, which are English; none where the table has none."""
         return {
             name: LifeChange(each["words"], *(self.compiled(each[part]) for part in ("told", "touches", "asked")))
             for name, each in self.table.get("life_changes", {}).items()
@@ -174,7 +174,7 @@ class Language:
         return self._hints_of(self.table["user"])
 
     def changes(self, part: Literal["told", "asked"], text: str) -> list[str]:
-        """Return the names of the changes of a life that a text, which `plain` returned, tells or asks after."""
+        """Return the names of the life events that a text, which `plain` returned, tells or asks after."""
         if part == "asked":
             return [name for name, each in self.life_changes.items() if each.asked.search(text)]
         return [

@@ -1,4 +1,4 @@
-"""Changes of a life that a text tells of its speaker.
+"""Life events that a text tells of its speaker.
 
 "We moved to Leipzig" tells where one lives, in none of the words of "I live in Linden Street in Cologne". Which changes
 there are, the tables of languages say.

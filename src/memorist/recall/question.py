@@ -69,7 +69,7 @@ class Question:
     held: frozenset[Phrases] = frozenset()
     """Of which `PHRASES` it holds one."""
     since: frozenset[str] = frozenset()
-    """The changes of a life since which it asks what is so: of "Where do I live?" a move."""
+    """The life events since which it asks what is so: of "Where do I live?" a move."""
 
 
 UNREAD = Question("", "", {}, (), frozenset(), False, False, False, ())
@@ -162,7 +162,7 @@ def phrases_in(text: str) -> frozenset[Phrases]:
 
 
 def _since(text: str, tables: Iterable[Language]) -> frozenset[str]:
-    """Return the changes of a life since which a text asks what is so."""
+    """Return the life events since which a text asks what is so."""
     given = plain(text)
     return frozenset(name for each in tables for name in each.changes("asked", given))
 

@@ -26,7 +26,7 @@ from memorist.records.filters import Filter
 WEIGHTS = weights_of("any")
 """What each feature counts where a question asks for anything; see docs/research/recall.md."""
 STATES = weights_of("state")
-"""What each counts where a state is asked for: what holds now, or held at a time."""
+"""What each counts where a state is asked for: the current value, or that at a time."""
 RATING = 1.0
 """What a rating of 1 counts: as much as 0.08 of similarity, so it decides only among like records."""
 _MOST_BY_WORDS = (WEIGHTS["words"] + WEIGHTS["words_around"]) * (K1 + 1) + WEIGHTS["pairs"]

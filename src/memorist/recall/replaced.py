@@ -53,12 +53,12 @@ _SURELY_ASKS = 0.5
 LEAST = 0.7
 """The least score of a replacement that is told."""
 LIVED = 0.7
-"""How likely what tells the change of a life that is asked about replaces what was told before."""
+"""How likely what tells the life event that is asked about replaces what was told before."""
 _SIGNS: Sequence[Phrases] = ("changed", "no_longer", "corrects")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TRUSTED = Author.USER | Author.OPERATOR
 _OTHERS = Author.TOOL | Author.WEB | Author.IMPORT | Author.AGENT
-"""Whose changes of a life are not the user's, unless these told the former state as well."""
+"""Whose life events are not the user's, unless these told the former state as well."""
 TELLING = (Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.EPISODE)
 """The kinds that tell states. A topic has one value at a time, and a tool is not a state."""
 _KINDS = [KINDS[kind] for kind in TELLING]
@@ -106,7 +106,7 @@ def replacements(
         gap: the microseconds that a record must be later by; what is loaded at once changes nothing of itself.
         tables: the languages whose words of any change ("new", "moved") say nothing of what changed.
         kin: how many others tell states of the same as one record, at most.
-        since: the marks of the changes of a life since which is asked what is so.
+        since: the marks of the life events since which is asked what is so.
     """
     seeds = np.argsort(-total, kind="stable")[:SEEDS]
     same = _of_the_same(index, rows, seeds, scale, frozenset[str]().union(*(any_terms(each.code) for each in tables)))
@@ -136,7 +136,7 @@ def replacements(
 
 
 def _before_change(at: Rows, told: Bools) -> Bools:
-    """Return for rows of some times which others, by column, tell a change of a life that had not been told of yet."""
+    """Return for rows of some times which others, by column, tell a life event that had not been told of yet."""
     telling = np.flatnonzero(told)
     telling = telling[np.argsort(at[telling], kind="stable")]
     first = np.diff(at[telling], prepend=np.iinfo(np.int64).min // 2) > SAME / timedelta(microseconds=1)

@@ -31,7 +31,7 @@ from memorist.system.regex import regex
 
 ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN = "asks", "tells", "timed", "corrects", "standing", "foreign"
 LIFE = {name: name.replace(" ", "_") for name in LIFE_CHANGES}
-"""The mark of each change of a life."""
+"""The mark of each life event."""
 COLUMNS = (ASKS, TELLS, TIMED, CORRECTS, STANDING, FOREIGN, *LIFE.values())
 """The marks that are a field of a row in an index."""
 _POINTS_AT = "day:"

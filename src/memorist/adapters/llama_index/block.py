@@ -19,7 +19,7 @@ _OVERLAP = 8
 """Messages given again before new ones, by which their place is known."""
 _ROLES = ("user", "assistant", "tool")
 _SHOWN = ("image", "audio", "video", "document")
-_Talks: TypeAlias = OrderedDict[str, list[dict[str, str]]]
+_Conversations: TypeAlias = OrderedDict[str, list[dict[str, str]]]
 
 
 class MemoristMemoryBlock(BaseMemoryBlock[str]):
@@ -55,8 +55,8 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
     options: dict[str, Any] = Field(default_factory=dict)
     tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True, repr=False)
     keep: bool = True
-    _told: "_Talks" = PrivateAttr(default_factory=OrderedDict)
-    _kept: "_Talks" = PrivateAttr(default_factory=OrderedDict)
+    _told: "_Conversations" = PrivateAttr(default_factory=OrderedDict)
+    _kept: "_Conversations" = PrivateAttr(default_factory=OrderedDict)
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
@@ -134,11 +134,11 @@ class MemoristChatMemory(Memory):
                 await block.put(messages, self.session_id)
 
 
-def _hold(talks: _Talks, name: str, said: list[dict[str, str]]) -> None:
-    talks[name] = said
-    talks.move_to_end(name)
-    while len(talks) > _REMEMBERED:
-        talks.popitem(last=False)
+def _hold(conversations: _Conversations, name: str, said: list[dict[str, str]]) -> None:
+    conversations[name] = said
+    conversations.move_to_end(name)
+    while len(conversations) > _REMEMBERED:
+        conversations.popitem(last=False)
 
 
 def _text(message: ChatMessage) -> str:

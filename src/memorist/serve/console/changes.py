@@ -61,7 +61,7 @@ async def _revised(visit: Visit, old: Record, fields: Mapping[str, Any], author:
 
 
 async def supersede(visit: Visit) -> Response:
-    """Store what holds now in the place of a record, which stays known as of earlier times."""
+    """Store the current value in the place of a record, which stays known as of earlier times."""
     old, since = await _named(visit), visit.moment("happened_at", None)
     record = await visit.memory.remember(
         visit.text("content") or "",
