@@ -198,7 +198,7 @@ async def test_what_a_text_tells_is_read_once_for_many_questions(
         read.append(text)
         return tell(text)
 
-    monkeypatch.setattr(life_changes, "told_in", reading)
+    monkeypatch.setattr(life_changes, "events_in", reading)
     moved = "We moved to a narrow house in Otley, which has a slate roof"
     text = await told(alice, said(COMMUTE, "2025-01-12T10:00"), said(moved, "2025-08-10T10:00"))
     assert MARK in text
