@@ -154,18 +154,18 @@ async def after_turn(
         StoreError: nothing was stored; the call can be repeated.
         EmbedderError: likewise. Of more than 32 new messages the embedder's failure is logged, and they are stored.
     """
-    talk, given = memory.conversation(session), _listed(messages)
+    conversation, given = memory.conversation(session), _listed(messages)
     place = memory.scope.narrowed(session=session), *sorted(roles)
     stood = taken(memory, place, given)
-    if known := await _since(talk, stood.last) if stood.last else []:
+    if known := await _since(conversation, stood.last) if stood.last else []:
         after, since = known[0].id, known[1:]
     else:
-        stood, after, since = Stood(), None, await talk.window(max(_LOOK_BACK, 2 * len(given)))
+        stood, after, since = Stood(), None, await conversation.window(max(_LOOK_BACK, 2 * len(given)))
     attributed, read = _attributed(read_messages(given[stood.length :]), told, stood.read)
     kept = [each for each in attributed if each.role in roles and without_recalled(each.content).strip()]
     said = [_storable(each, memory.secrets) for each in kept]
     new, end = _new(said, since, after)
-    stored = await talk.append(new) if new else []
+    stored = await conversation.append(new) if new else []
     last = next((each.record for each in (*reversed(stored), *reversed(since), *known) if each.id == end), None)
     if last is not None:
         note(memory, place, stood.after(given, last.id, read))
@@ -174,10 +174,10 @@ async def after_turn(
     return [each for each in records if each.version != versions.get(each.id)]
 
 
-async def _since(talk: Conversation, last: str) -> list[Message]:
+async def _since(conversation: Conversation, last: str) -> list[Message]:
     """Return the stored messages from the one whose record has the id `last` on; none if the newest ones lack it."""
     for count in (2, _LOOK_BACK):
-        newest = await talk.window(count)
+        newest = await conversation.window(count)
         for place, message in enumerate(newest):
             if message.record is not None and message.record.id == last:
                 return newest[place:]

@@ -164,7 +164,7 @@ def _asked_who(found: "Survey") -> dict[str | None, str]:
     )
     mine = dict[str | None, str]()
     for me in filter(None, map(str.strip, names.split(","))):
-        mine |= {talk: me for talk, speakers in found.unsettled.items() if me in speakers}
+        mine |= {conversation: me for conversation, speakers in found.unsettled.items() if me in speakers}
     return mine
 
 

@@ -41,7 +41,7 @@ class Survey:
     """What a source holds.
 
     `titles` names the formats found; things happened from `first` to `last`. `me` is the speaker who seems to be
-    the user: the only one in all of several conversations, or in a talk of two the one it is not named after. Where
+    the user: the only one in all of several conversations, or in one of two the one it is not named after. Where
     that is not the same in all, `mine` says it of each conversation where somebody stands out, and `unsettled` names
     the speakers of each other one; a source that says itself who the user is has neither.
 
@@ -383,8 +383,8 @@ def _widen(told: Survey, part: Part, item: Item, options: Options) -> None:
 def _users_of(conversations: Mapping[str | None, set[str]]) -> dict[str | None, str]:
     """Return who seems to be the user in each conversation where somebody stands out, from the speakers of each.
 
-    That is the only one in all of several conversations. Otherwise it is in a talk of two the one it is not named
-    after, and in the others the one who is the user elsewhere.
+    That is the only one in all of several conversations. Otherwise it is in a conversation of two the one it is not
+    named after, and in the others the one who is the user elsewhere.
     """
     common = set.intersection(*conversations.values()) if len(conversations) > 1 else set()
     if len(common) == 1:

@@ -264,9 +264,9 @@ class MemoryContract:
 
     @_scenario
     async def test_the_views_work_alike(self, memory: Memory) -> None:
-        talk = memory.conversation("monday")
-        await talk.append(["Where was I?", {"role": "assistant", "content": "In Oslo.", "id": "m2"}])
-        assert [each.content for each in await talk.window(tokens=100)] == ["Where was I?", "In Oslo."]
+        conversation = memory.conversation("monday")
+        await conversation.append(["Where was I?", {"role": "assistant", "content": "In Oslo.", "id": "m2"}])
+        assert [each.content for each in await conversation.window(tokens=100)] == ["Where was I?", "In Oslo."]
         await memory.topics.set("language", "Elixir")
         assert await memory.topics.list() == {"language": "Elixir"}
         fact = await memory.facts.add("Lives in Oslo")

@@ -33,7 +33,7 @@ _OWNERS = "SELECT id, user_id FROM session"
 _in_database = holding("message", "message_mark", "session", "users")
 
 
-class _Talk(NamedTuple):
+class _Conversation(NamedTuple):
     """Whose messages these are, and the labels of their records."""
 
     session: str
@@ -65,12 +65,12 @@ def _file(where: str, given: Any, name: str, options: Options) -> Iterator[Item 
     for path, state in states:
         if KEPT in state:
             about = json.loads(state[KEPT])
-            talk = _Talk(about["session"] or name, None, about["agent"])
+            conversation = _Conversation(about["session"] or name, None, about["agent"])
         elif path:
-            talk = _named(name, None if len(states) == 1 else _module(path))
+            conversation = _named(name, None if len(states) == 1 else _module(path))
         else:
-            talk = _Talk(name)
-        yield from _state("/".join((where, *path)), state, talk, options)
+            conversation = _Conversation(name)
+        yield from _state("/".join((where, *path)), state, conversation, options)
 
 
 def _states(given: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
@@ -85,10 +85,10 @@ def _states(given: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
         yield from _states(value, (*path, name))
 
 
-def _named(name: str, agent: str | None) -> _Talk:
+def _named(name: str, agent: str | None) -> _Conversation:
     """Return what a session's file is named after: a `JSONSession` puts the user before the session."""
     user, separator, session = name.partition("_")
-    return _Talk(session, user, agent) if separator and user and session else _Talk(name, None, agent)
+    return _Conversation(session, user, agent) if separator and user and session else _Conversation(name, None, agent)
 
 
 def _module(path: tuple[str, ...]) -> str:
@@ -96,22 +96,22 @@ def _module(path: tuple[str, ...]) -> str:
     return "/".join(path[:-1] if len(path) > 1 and path[-1] == "memory" else path)
 
 
-def _state(where: str, state: Mapping[str, Any], talk: _Talk, options: Options) -> Iterator[Item | Bad]:
+def _state(where: str, state: Mapping[str, Any], conversation: _Conversation, options: Options) -> Iterator[Item | Bad]:
     order = _Order(options)
     for number, held in enumerate(state["content"], start=1):
         message, marks = _marked(held)
-        yield from attempt(f"{where}, message {number}", _message, message, marks, talk, order)
+        yield from attempt(f"{where}, message {number}", _message, message, marks, conversation, order)
     if summary := state.get(SUMMARY):
         yield Item(
             content=json.dumps(summary, ensure_ascii=False),
             where=f"{where}, its summary",
             kind=Kind.STATE,
-            conversation=talk.session,
-            id=f"{talk.agent or ''}/{SUMMARY}",
-            key=key_of(FORM, "summary", talk.agent or "", talk.session),
-            agent=talk.agent,
-            session=talk.session,
-            user=talk.user,
+            conversation=conversation.session,
+            id=f"{conversation.agent or ''}/{SUMMARY}",
+            key=key_of(FORM, "summary", conversation.agent or "", conversation.session),
+            agent=conversation.agent,
+            session=conversation.session,
+            user=conversation.user,
             payload={"form": FORM},
         )
 
@@ -131,14 +131,14 @@ def _stored(part: Part, options: Options) -> Iterator[Item | Bad]:
         for id, mark in connection.execute(_MARKS):
             marks.setdefault(id, []).append(mark)
         owners = dict(connection.execute(_OWNERS).fetchall())
-        orders: dict[_Talk, _Order] = {}
+        orders: dict[_Conversation, _Order] = {}
         for id, given, session in connection.execute(_MESSAGES):
             message = json.loads(given)
             end = f"-{session}-{message.get('id')}"
             user = id.removesuffix(end) if id.endswith(end) else owners.get(session)
-            talk = _Talk(session, None if user == _NOBODY else user)
-            order = orders.setdefault(talk, _Order(options))
-            yield from attempt(f"message {id}", _message, message, marks.get(id, []), talk, order)
+            conversation = _Conversation(session, None if user == _NOBODY else user)
+            order = orders.setdefault(conversation, _Order(options))
+            yield from attempt(f"message {id}", _message, message, marks.get(id, []), conversation, order)
 
 
 # --- a message -------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class _Order:
         return at.astimezone() if self._zone is None else at.replace(tzinfo=self._zone)
 
 
-def _message(where: str, given: Any, marks: list[str], talk: _Talk, order: _Order) -> Iterator[Item]:
+def _message(where: str, given: Any, marks: list[str], conversation: _Conversation, order: _Order) -> Iterator[Item]:
     # The adapter imports AgentScope itself where that is installed, so it is loaded for AgentScope's files alone.
     from memorist.adapters.agentscope.reading import blocks_of, searchable
     from memorist.adapters.agentscope.shapes import Msg
@@ -182,15 +182,15 @@ def _message(where: str, given: Any, marks: list[str], talk: _Talk, order: _Orde
         content=searchable(message) if kept is None else str(message.content),
         where=where,
         kind=Kind.MESSAGE,
-        conversation=talk.session,
+        conversation=conversation.session,
         shared_id=True,
         id=message.id,
         speaker=message.name if message.name.strip() else None,
         role=message.role,
         happened_at=at,
         authors=Author.TOOL if answers else NOBODY,  # AgentScope gives them the role "system"
-        agent=talk.agent,
-        user=talk.user,
+        agent=conversation.agent,
+        user=conversation.user,
         metadata={"marks": marks} if marks else {},
         payload={"data": given, "happened_at": moved},
     )

@@ -18,12 +18,13 @@ _THOUGHT = ("thoughts", "reasoning_recap")
 _SHOWN = ("user", "assistant", "tool")
 
 
-def _conversation(where: str, talk: Any) -> Iterator[Item | Bad | Left]:
+def _conversation(where: str, conversation: Any) -> Iterator[Item | Bad | Left]:
     """Yield what the user, the assistant and its tools said in each conversation; no thinking, nothing hidden."""
-    about = {"conversation": talk.get("title")}
-    id = str(talk.get("conversation_id") or talk.get("id") or f"{talk.get('title')} {talk.get('create_time')}")
-    when = talk.get("create_time")
-    nodes, current = talk["mapping"], talk.get("current_node")
+    about = {"conversation": conversation.get("title")}
+    own = conversation.get("conversation_id") or conversation.get("id")
+    id = str(own or f"{conversation.get('title')} {conversation.get('create_time')}")
+    when = conversation.get("create_time")
+    nodes, current = conversation["mapping"], conversation.get("current_node")
     if current not in nodes:  # then up to the newest leaf
         leaves = [name for name, node in nodes.items() if not node.get("children")]
         current = max(leaves, key=lambda name: (nodes[name].get("message") or {}).get("create_time") or 0, default=None)
@@ -38,7 +39,7 @@ def _conversation(where: str, talk: Any) -> Iterator[Item | Bad | Left]:
         yield from attempt(where, _message, message, id, when, about)
 
 
-def _message(where: str, message: Any, talk: str, when: Any, about: Mapping[str, Any]) -> Iterator[Item | Left]:
+def _message(where: str, message: Any, conversation: str, when: Any, about: Mapping[str, Any]) -> Iterator[Item | Left]:
     role, details = message["author"]["role"], message.get("metadata") or {}
     text = _text(message.get("content") or {})
     if KEPT in details:  # it was written by the writer `openai`
@@ -55,7 +56,7 @@ def _message(where: str, message: Any, talk: str, when: Any, about: Mapping[str,
     yield Item(
         content="" if role == "tool" and text in _NOTHING else text,
         where=where,
-        conversation=talk,
+        conversation=conversation,
         id=message.get("id"),
         role=role,
         speaker=message["author"].get("name") if role == "tool" else None,

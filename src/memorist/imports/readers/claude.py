@@ -76,9 +76,9 @@ def _document(where: str, id: str, name: str, text: str | None, when: Any, about
         )
 
 
-def _conversation(where: str, talk: Any) -> Iterator[Item | Bad | Left]:
-    about = {"conversation": talk.get("name")}
-    messages, current = talk["chat_messages"], talk.get("current_leaf_message_uuid")
+def _conversation(where: str, conversation: Any) -> Iterator[Item | Bad | Left]:
+    about = {"conversation": conversation.get("name")}
+    messages, current = conversation["chat_messages"], conversation.get("current_leaf_message_uuid")
     by_id = {message["uuid"]: message for message in messages}
     parents = {id: message.get("parent_message_uuid") for id, message in by_id.items()}
     if len(set(parents.values())) < len(parents) and any(parent in by_id for parent in parents.values()):
@@ -88,17 +88,17 @@ def _conversation(where: str, talk: Any) -> Iterator[Item | Bad | Left]:
         if len(by_id) > len(messages):
             yield Left(OTHER_BRANCHES, len(by_id) - len(messages))
     for message in messages:
-        yield from attempt(where, _message, message, str(talk["uuid"]), about)
+        yield from attempt(where, _message, message, str(conversation["uuid"]), about)
 
 
-def _message(where: str, message: Any, talk: str, about: Mapping[str, Any]) -> Iterator[Item | Left]:
+def _message(where: str, message: Any, conversation: str, about: Mapping[str, Any]) -> Iterator[Item | Left]:
     blocks, attached = message.get("content") or [], [*filter(None, message.get("attachments") or ())]
     names = [each.get("file_name") for each in [*attached, *filter(None, message.get("files") or ())]]
     text = blocks_text(blocks) if blocks else message.get("text") or ""
     alone = not text.strip()
     if alone:
         text = "\n\n".join(filter(None, (each.get("extracted_content") for each in attached)))
-    same: dict[str, Any] = {"where": where, "conversation": talk, "happened_at": message.get("created_at")}
+    same: dict[str, Any] = {"where": where, "conversation": conversation, "happened_at": message.get("created_at")}
     for number, block in enumerate(blocks):
         kind = block.get("type") if isinstance(block, dict) else None
         if kind in _NOT_SAID:

@@ -15,9 +15,9 @@ _THOUGHT = ("THINK", "THINKING")
 _FOUND = Left("what a model searched and read")
 
 
-def _conversation(where: str, talk: Any) -> Iterator[Item | Bad | Left]:
+def _conversation(where: str, conversation: Any) -> Iterator[Item | Bad | Left]:
     """Yield what the user and the model said in each conversation; no thinking, no results of searches."""
-    nodes, about = talk["mapping"], {"conversation": talk.get("title")}
+    nodes, about = conversation["mapping"], {"conversation": conversation.get("title")}
     said = {name: node["message"] for name, node in nodes.items() if isinstance(node.get("message"), dict)}
     newest = max(said, key=lambda name: str(said[name].get("inserted_at") or ""), default=None)
     shown = [
@@ -26,10 +26,10 @@ def _conversation(where: str, talk: Any) -> Iterator[Item | Bad | Left]:
     if len(said) > len(shown):
         yield Left(OTHER_BRANCHES, len(said) - len(shown))
     for name in shown:
-        yield from attempt(where, _message, said[name], str(talk["id"]), name, about)
+        yield from attempt(where, _message, said[name], str(conversation["id"]), name, about)
 
 
-def _message(where: str, message: Any, talk: str, id: str, about: Mapping[str, Any]) -> Iterator[Item | Left]:
+def _message(where: str, message: Any, conversation: str, id: str, about: Mapping[str, Any]) -> Iterator[Item | Left]:
     texts, role = list[str](), "user"
     for fragment in message.get("fragments") or ():
         kind = str(fragment.get("type")).upper()
@@ -48,7 +48,7 @@ def _message(where: str, message: Any, talk: str, id: str, about: Mapping[str, A
     yield Item(
         content="\n\n".join(filter(None, texts)),
         where=where,
-        conversation=talk,
+        conversation=conversation,
         id=id,
         role=role,
         happened_at=message.get("inserted_at"),

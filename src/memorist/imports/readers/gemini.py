@@ -59,26 +59,31 @@ def _activity(where: str, given: Any) -> Iterator[Item | Left]:
         return
     answers = [each.get("html") or "" for each in given.get("safeHtmlItem") or ()]
     details = [text for each in given.get("details") or () for text in each.values() if isinstance(text, str)]
-    talk = _CONVERSATION.search("\n".join((given.get("titleUrl") or "", *details)))
-    is_prompt = bool(answers) or talk is not None or _PROMPT.match(given["title"])
+    conversation = _CONVERSATION.search("\n".join((given.get("titleUrl") or "", *details)))
+    is_prompt = bool(answers) or conversation is not None or _PROMPT.match(given["title"])
     if not is_prompt or _NO_PROMPT.match(given["title"]):
         yield _NOT_SAID
         return
     attached = [str(each) for each in given.get("attachedFiles") or ()]
     answer = "\n\n".join(map(html_text, answers))
     when = parse_time(given["time"])
-    yield from _turn(where, given["title"], answer, when, talk[1] if talk else None, attached)
+    yield from _turn(where, given["title"], answer, when, conversation[1] if conversation else None, attached)
 
 
 def _turn(
-    where: str, title: str, answer: str, when: datetime, talk: str | None = None, attached: list[str] | None = None
+    where: str,
+    title: str,
+    answer: str,
+    when: datetime,
+    conversation: str | None = None,
+    attached: list[str] | None = None,
 ) -> Iterator[Item]:
-    talk = talk or when.date().isoformat()
+    conversation = conversation or when.date().isoformat()
     prompt = _ATTACHED.sub("", _PROMPT.sub("", title, count=1)).rstrip()
     about = {"attachments": attached}
-    yield Item(content=prompt, where=where, conversation=talk, role="user", happened_at=when, metadata=about)
+    yield Item(content=prompt, where=where, conversation=conversation, role="user", happened_at=when, metadata=about)
     if answer.strip():
-        yield Item(content=answer, where=where, conversation=talk, role="assistant", happened_at=when)
+        yield Item(content=answer, where=where, conversation=conversation, role="assistant", happened_at=when)
 
 
 def _cell(where: str, cell: str) -> Iterator[Item | Left]:

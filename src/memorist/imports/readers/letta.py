@@ -29,10 +29,10 @@ def _file(where: str, given: Any) -> Iterator[Item | Bad]:
         owner = owners.get(block.get("id")) or str(agents[0].get("id") or agents[0].get("name"))
         yield from attempt(f"block {block.get('label')}", _block, block, owner)
     for agent in agents:
-        talk = str(agent.get("id") or agent.get("name"))
+        conversation = str(agent.get("id") or agent.get("name"))
         about = (agent.get("metadata") or {}).get(KEPT)
         for number, message in enumerate(agent.get("messages") or (), start=1):
-            yield from attempt(f"message {number} of {talk}", _message, message, talk, about)
+            yield from attempt(f"message {number} of {conversation}", _message, message, conversation, about)
 
 
 def _block(where: str, block: Any, agent: str) -> Iterator[Item]:

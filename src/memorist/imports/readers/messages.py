@@ -29,11 +29,11 @@ def _record(where: str, given: Any, title: str) -> Iterator[Item | Bad | Left]:
         return
     own = given.get("id") if isinstance(given, dict) else None
     for message in messages:
-        talk = str(own) if own is not None else f"{title}, {where}"
-        yield from attempt(where, _message, message, talk)
+        conversation = str(own) if own is not None else f"{title}, {where}"
+        yield from attempt(where, _message, message, conversation)
 
 
-def _message(where: str, message: Any, talk: str) -> Iterator[Item | Left]:
+def _message(where: str, message: Any, conversation: str) -> Iterator[Item | Left]:
     if message["role"] in _NOT_SAID:
         yield INSTRUCTIONS
         return
@@ -41,7 +41,7 @@ def _message(where: str, message: Any, talk: str) -> Iterator[Item | Left]:
     yield Item(
         content=blocks_text(message.get("content")),
         where=where,
-        conversation=talk,
+        conversation=conversation,
         id=None if id is None else str(id),
         role=message["role"],
         speaker=message.get("name"),

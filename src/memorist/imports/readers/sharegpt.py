@@ -20,17 +20,17 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
 
 
 def _conversation(where: str, given: Any, title: str) -> Iterator[Item | Bad | Left]:
-    talk = str(given.get("id") or f"{title}, {where}")
+    conversation = str(given.get("id") or f"{title}, {where}")
     for turn in given.get("conversations") or given["conversation"]:
-        yield from attempt(where, _turn, turn, talk)
+        yield from attempt(where, _turn, turn, conversation)
 
 
-def _turn(where: str, turn: Any, talk: str) -> Iterator[Item | Left]:
+def _turn(where: str, turn: Any, conversation: str) -> Iterator[Item | Left]:
     if turn["from"] == "system":
         yield INSTRUCTIONS
         return
     role = _ROLES.get(turn["from"], turn["from"])
-    yield Item(content=turn["value"] or "", where=where, conversation=talk, role=role)
+    yield Item(content=turn["value"] or "", where=where, conversation=conversation, role=role)
 
 
 READER = Reader("sharegpt", "ShareGPT", having({"conversations"}, {"conversation"}, texts=('"from"', '"value"')), read)

@@ -16,14 +16,14 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     return each(part, _message, part.folder or part.title)
 
 
-def _message(where: str, message: Any, talk: str) -> Iterator[Item | Left]:
+def _message(where: str, message: Any, conversation: str) -> Iterator[Item | Left]:
     if message.get("deleted") or message.get("call"):
         yield DELETED if message.get("deleted") else BY_THE_PROGRAM
         return
     yield Item(
         content=message["body"] or "",
         where=where,
-        conversation=talk,
+        conversation=conversation,
         speaker=message["sender"],
         role="user" if message["sender"] == _ME else "other",
         happened_at=datetime.fromisoformat(message["date"]),

@@ -40,9 +40,9 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
     elif tables(part):
         yield from _rows(part)
     else:
-        talk = next(part.lines())[1].partition(": ")[2]
+        conversation = next(part.lines())[1].partition(": ")[2]
         for number, block in _blocks(part):
-            yield from attempt(f"line {number}", _block, block, talk)
+            yield from attempt(f"line {number}", _block, block, conversation)
 
 
 def _begins(above: str, line: str, below: str) -> bool:
@@ -65,7 +65,7 @@ def _blocks(part: Part) -> Iterator[tuple[int, list[str]]]:
         yield begun, block
 
 
-def _block(where: str, lines: Sequence[str], talk: str) -> Iterator[Item | Left]:
+def _block(where: str, lines: Sequence[str], conversation: str) -> Iterator[Item | Left]:
     head = [*takewhile(bool, lines)]
     fields = dict(line.partition(": ")[::2] for line in head)
     role = _ROLES.get(fields["Type"])
@@ -83,7 +83,7 @@ def _block(where: str, lines: Sequence[str], talk: str) -> Iterator[Item | Left]
     yield Item(
         content="\n".join(body).strip(),
         where=where,
-        conversation=talk,
+        conversation=conversation,
         speaker=_ME if role == "user" else named[1] if named else None,
         role=role,
         happened_at=parsedate_to_datetime(fields.get("Sent") or fields["Received"]),
@@ -91,13 +91,13 @@ def _block(where: str, lines: Sequence[str], talk: str) -> Iterator[Item | Left]
     )
 
 
-def _object(where: str, message: Any, talk: str) -> Iterator[Item | Left]:
+def _object(where: str, message: Any, conversation: str) -> Iterator[Item | Left]:
     if (role := _ROLES.get(message["type"])) is None:
         yield BY_THE_PROGRAM
         return
     sender = message.get("source") or message.get("sourceServiceId")
     files = [each.get("fileName") for each in message.get("attachments") or () if each]
-    yield from _said(where, message["id"], role, message.get("body"), message["sent_at"], talk, sender, files)
+    yield from _said(where, message["id"], role, message.get("body"), message["sent_at"], conversation, sender, files)
 
 
 def _rows(part: Part) -> Iterator[Item | Bad | Left]:
@@ -109,21 +109,28 @@ def _rows(part: Part) -> Iterator[Item | Bad | Left]:
             f"LEFT JOIN conversations c ON c.id = m.conversationId LEFT JOIN conversations s ON s.{theirs} = m.{ours} "
             "WHERE m.type IN ('incoming', 'outgoing') ORDER BY m.rowid"
         )
-        for id, kind, body, sent, talk, sender in asked:
+        for id, kind, body, sent, conversation, sender in asked:
             where = f"message {id}"
-            yield from attempt(where, _said, id, _ROLES[kind], body, sent, talk, sender, [])
+            yield from attempt(where, _said, id, _ROLES[kind], body, sent, conversation, sender, [])
         others = "SELECT 1 FROM messages WHERE type IS NULL OR type NOT IN ('incoming', 'outgoing')"
         if number := sum(1 for _ in connection.execute(others)):
             yield Left(BY_THE_PROGRAM.what, number)
 
 
 def _said(
-    where: str, id: Any, role: str, body: Any, sent: float, talk: str | None, sender: str | None, files: list[Any]
+    where: str,
+    id: Any,
+    role: str,
+    body: Any,
+    sent: float,
+    conversation: str | None,
+    sender: str | None,
+    files: list[Any],
 ) -> Iterator[Item]:
     yield Item(
         content=body or "",
         where=where,
-        conversation=talk,
+        conversation=conversation,
         id=str(id),
         speaker=_ME if role == "user" else sender,
         role=role,

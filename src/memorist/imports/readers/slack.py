@@ -34,7 +34,7 @@ def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
 
 
 def _message(
-    where: str, message: Any, talk: str, folder: str, users: Mapping[str, str], channels: Mapping[str, str]
+    where: str, message: Any, conversation: str, folder: str, users: Mapping[str, str], channels: Mapping[str, str]
 ) -> Iterator[Item | Left]:
     if message.get("type") != "message" or message.get("subtype") not in _SAID or message.get("hidden"):
         yield DELETED if message.get("subtype") == "tombstone" else BY_THE_PROGRAM
@@ -46,7 +46,7 @@ def _message(
     yield Item(
         content=_text(message.get("text") or _in_parts(message), users, channels),
         where=where,
-        conversation=talk,
+        conversation=conversation,
         id=message["ts"],
         speaker=name,
         happened_at=message["ts"],

@@ -26,20 +26,20 @@ class _States(Output):
 
     def __init__(self, left: Counter[str]) -> None:
         super().__init__(left)
-        self._talks = Conversations()
+        self._conversations = Conversations()
         self._summaries: dict[tuple[str | None, str | None], str] = {}
 
     def add(self, record: Record) -> Iterator[str]:
         if record.kind is Kind.STATE:
             self._summaries[record.scope.agent, record.scope.session] = json.loads(record.content)
         else:
-            self._talks.add(record, [_message(record), list(record.metadata.get("marks", ()))])
+            self._conversations.add(record, [_message(record), list(record.metadata.get("marks", ()))])
         return iter(())
 
     def end(self) -> Iterator[str]:
-        alone = [(*labels, iter(())) for labels in self._summaries if labels not in self._talks]
-        names, several, separator = Counter[str](), len(self._talks) + len(alone) > 1, "\n"
-        for agent, session, messages in chain(self._talks, alone):
+        alone = [(*labels, iter(())) for labels in self._summaries if labels not in self._conversations]
+        names, several, separator = Counter[str](), len(self._conversations) + len(alone) > 1, "\n"
+        for agent, session, messages in chain(self._conversations, alone):
             about = {
                 SUMMARY: self._summaries.pop((agent, session), ""),
                 KEPT: json.dumps({"agent": agent, "session": session}),

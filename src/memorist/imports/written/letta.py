@@ -34,13 +34,13 @@ class _AgentFile(Output):
 
     def __init__(self, left: Counter[str]) -> None:
         super().__init__(left)
-        self._talks = Conversations()
+        self._conversations = Conversations()
         self._blocks = 0
         self._attached: list[str] = []
 
     def add(self, record: Record) -> Iterator[str]:
         if record.kind is Kind.MESSAGE:
-            self._talks.add(record, self._message(record))
+            self._conversations.add(record, self._message(record))
             return
         block: dict[str, Any] = {
             "id": f"block-{self._blocks}",
@@ -58,7 +58,7 @@ class _AgentFile(Output):
     def end(self) -> Iterator[str]:
         yield '\n], "agents": ['
         ids, separator = map("message-{}".format, numbers()), "\n"
-        for number, (agent, session, messages) in enumerate(self._talks):
+        for number, (agent, session, messages) in enumerate(self._conversations):
             system = {"id": next(ids), **_said("system", None, _SYSTEM)}
             about = {
                 "id": f"agent-{number}",

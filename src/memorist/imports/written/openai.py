@@ -23,7 +23,7 @@ class _Conversations(Output):
 
     def __init__(self, left: Counter[str]) -> None:
         super().__init__(left)
-        self._talks = Conversations()
+        self._conversations = Conversations()
 
     def add(self, record: Record) -> Iterator[str]:
         role, speaker = record.payload.get("role"), record.payload.get("speaker")
@@ -39,12 +39,12 @@ class _Conversations(Output):
             "metadata": {KEPT: kept(record)},
             "recipient": "all",
         }
-        self._talks.add(record, message)
+        self._conversations.add(record, message)
         return iter(())
 
     def end(self) -> Iterator[str]:
         separator = "\n"
-        for agent, session, messages in self._talks:
+        for agent, session, messages in self._conversations:
             first = next(messages)
             about = {"title": session or "Memorist", "create_time": first["create_time"]}
             yield f'{separator}{json.dumps(about)[:-1]}, "mapping": {{\n'
