@@ -319,7 +319,7 @@ async def test_what_cannot_be_used_is_read_from_the_records_and_kept_again(path:
 
 
 async def test_codes_are_kept_as_codes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("index", "vectors", "keeping"):
+    for module in ("index", "vectors", "persistence"):
         monkeypatch.setattr(f"memorist.recall.{module}.BLOCK_ROWS", 64)
     chance = random.Random(5)
     sizes = []

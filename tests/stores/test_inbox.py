@@ -373,7 +373,7 @@ async def test_what_expired_while_it_waited_is_told_and_nothing_of_it_is_done(re
                 await asking
         clock.advance(60)
         for proposal in await memory.admin.inbox():
-            with pytest.raises(InvalidInputError, match=r"expired at 20.*, so nothing was stored. Drop"):
+            with pytest.raises(InvalidInputError, match=r"expired at 20.*, so nothing was stored. Reject"):
                 await memory.admin.approve(proposal.id)
             assert [each.content for each in await memory.recent()] == ["Drinks coffee"]
             await memory.admin.reject(proposal.id)
