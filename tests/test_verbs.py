@@ -1,23 +1,27 @@
 """A verb is declared once, by its request: every door takes its arguments, defaults and texts from there."""
 
 import inspect
-from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import MISSING
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
 from memorist.admin import Admin
+from memorist.agents.parameters import schema_of
+from memorist.agents.tools import ToolSchema
 from memorist.cli.table import Commands
-from memorist.errors import UnknownArgumentError
+from memorist.errors import InvalidInputError, UnknownArgumentError
 from memorist.kinds import SearchOptions
 from memorist.memory import Memory
 from memorist.operations import requests
 from memorist.operations.request import NARROWING
-from memorist.serve.mcp.tools import MemoryTools
+from memorist.records.record import Draft, Kind
+from memorist.serve.mcp.tools import TOOLS, MemoryTools
 from memorist.sync import Memory as Blocking
-from memorist.system.docstrings import docstring_of, read_docstring
+from memorist.system.hints import fields_of, read_hint
 from memorist.verbs.declared import AdminVerbs, MemoryVerbs
+from memorist.verbs.texts import texts_of
 
 VERBS = [
     (owner, name)
@@ -25,16 +29,10 @@ VERBS = [
     for name in vars(base)
     if not name.startswith("_")
 ]
-COMMANDS: Mapping[str, type[requests.Request[Any]]] = {
-    "recall": requests.Recall,
-    "context": requests.Context,
-    "recent": requests.Recent,
-    "browse": requests.Browse,
-    "count": requests.Count,
-    "changes": requests.Changes,
-}
-OF_THE_COMMAND = {"user", "json", "question", "explain"}
-"""Options that are no argument of a request, and what the command calls otherwise."""
+COMMANDS = {name: command for name, command in Commands().items() if getattr(command, "asks", None)}
+SCOPE = {"user", "agent", "session"}
+"""What is a scope's on the command line, and a field of a request besides."""
+TOOLS_OF_MCP = {name: getattr(MemoryTools, name) for name in TOOLS}
 
 
 def request_of(name: str) -> type[requests.Request[Any]]:
@@ -74,31 +72,61 @@ def test_a_search_of_a_view_takes_what_a_recall_does() -> None:
     assert set(SearchOptions.__annotations__) == set(requests.Recall.arguments()) - views_own
 
 
-@pytest.mark.parametrize("tool", ["search_memories", "get_context", "recent_memories", "list_changes"])
-def test_a_tool_of_mcp_tells_what_its_request_does(tool: str) -> None:
-    kinds: Mapping[str, type[requests.Request[Any]]] = {
-        "search_memories": requests.Recall,
-        "get_context": requests.Context,
-        "recent_memories": requests.Recent,
-        "list_changes": requests.Changes,
-    }
-    function = getattr(MemoryTools, tool)
-    declared = read_docstring(docstring_of(kinds[tool]))[1]
-    told = read_docstring(docstring_of(function))[1]
-    assert set(told) == set(inspect.signature(function).parameters) - {"self"}
-    for name in {"query", "tokens", "min_similarity", "min_score", "cursor"} & set(told):
-        assert told[name] == declared[name]
+@pytest.mark.parametrize("tool", TOOLS_OF_MCP.values(), ids=TOOLS_OF_MCP)
+def test_an_argument_of_a_tool_of_mcp_has_the_text_and_the_type_of_its_field(tool: Any) -> None:
+    kind, fields = tool.__takes__
+    schema = ToolSchema.of(tool.__get__(object())).parameters
+    assert set(schema["properties"]) == set(inspect.signature(tool).parameters) - {"self"} >= set(fields)
+    for name, field in fields.items():
+        told = schema["properties"][name]
+        assert told["description"].startswith(texts_of(kind)[field])
+        assert {each["type"] for each in told.get("anyOf", [told])} <= json_types(kind, field)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_an_option_of_a_command_has_the_choices_and_the_default_of_its_argument(command: str) -> None:
-    kind = COMMANDS[command]
-    options = [each for each in Commands()[command].params if each.name not in OF_THE_COMMAND]
-    assert {each.name for each in options} <= set(kind.arguments())
-    for option in options:
-        field = kind.__dataclass_fields__[str(option.name)]
-        choices = get_args(getattr(field.type, "__origin__", field.type))
-        if option.name in ("mode", "order"):
-            assert tuple(option.type.choices) == choices  # type: ignore[attr-defined]
-        if isinstance(option.default, float) or option.name == "tokens":
-            assert option.default == field.default
+def json_types(kind: Any, field: str) -> set[str]:
+    """Return the types in JSON that a field may have."""
+    schemas = []
+    for each in read_hint(fields_of(kind)[field]).kinds:
+        with suppress(InvalidInputError):
+            schemas.append(schema_of(each))
+    return {each["type"] for schema in schemas for each in schema.get("anyOf", [schema])}
+
+
+def test_every_command_that_makes_one_request_says_which() -> None:
+    asked = {command.asks.lower() for command in COMMANDS.values()}  # type: ignore[attr-defined]
+    assert asked >= {name for _, name in VERBS if name in Commands()} - {"inbox", "audit", "retention", "users"}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_an_option_that_is_a_field_of_the_request_has_its_text_and_its_type(command: Any) -> None:
+    kind = getattr(requests, command.asks)
+    fields = {**(fields_of(Draft) if kind is requests.Remember else {}), **fields_of(kind)}
+    options = {each.name: each for each in command.params if each.name in fields and each.name != "user"}
+    assert options.keys() >= {each.name for each in command.params if each.name in fields} - SCOPE
+    for name, option in options.items():
+        text = texts_of(kind)[name]
+        assert (getattr(option, "about", None) or option.help).startswith(text[0].upper() + text[1:])
+        if (command.name, name) != ("rate", "rating"):  # a number, or the word none
+            assert forms_of(option) <= {form for each in read_hint(fields[name]).kinds for form in forms_of_kind(each)}
+        default = kind.__dataclass_fields__[name].default if name in kind.__dataclass_fields__ else None
+        if name in ("min_score", "min_similarity", "mode", "order", "tokens", "if_exists"):
+            assert option.default == default
+
+
+def forms_of(option: Any) -> set[Any]:
+    """Return what an option's value may be: words, or the name of a type."""
+    if choices := getattr(option.type, "choices", None):
+        return set(choices)
+    if getattr(option, "is_flag", False):
+        return {"bool"}
+    return {{"integer": "int", "integer range": "int", "float": "float", "float range": "float"}.get(
+        option.type.name, "str"
+    )}  # fmt: skip
+
+
+def forms_of_kind(kind: Any) -> set[Any]:
+    if get_origin(kind) is Literal:
+        return set(get_args(kind))
+    if kind is Kind:
+        return {str(each) for each in Kind}
+    return {kind.__name__} if kind in (bool, int, float) else {"str"}  # a text, which is read into anything else

@@ -112,7 +112,7 @@ class Admin(BlockingClient):
             since: only of calls at this time or later.
             until: only of calls earlier than this.
             door: only of calls through this door: "python", "rest", "mcp", "cli" or an adapter's name.
-            empty: only of calls that gave nothing (True), or only of the others (False).
+            empty: only of calls that gave nothing (true), or only of the others (false).
             limit: how many on a page.
             cursor: the `next` of the page before.
             everyone: of all users of the tenant; only where the scope has no user.
@@ -916,14 +916,14 @@ class Memory(BlockingClient):
         `payload` replace the old ones whole. Concurrent revisions all take effect.
 
         Args:
-            id: the record's id, or the record.
+            id: the id of the record.
             content: the text to keep.
             cue: the text that recall matches instead of the content.
             metadata: the caller's own fields, JSON.
             payload: the kind's own fields, JSON.
             verified: whether someone has checked it.
             happened_at: when it happened.
-            expires_at: when it stops being remembered: a point in time, or seconds from now.
+            expires_at: when it stops being remembered: a point in time, a span as "90d", or (a number) seconds from now.
             source: who or what says so, kept in the history.
             author: who has a hand in the new text, by name. The old authors stay, so no record gains trust by it.
             proposed: as in `remember`.
@@ -939,6 +939,11 @@ class Memory(BlockingClient):
         """Give a record feedback from -1 (bad) to 1 (good), or take it back (None).
 
         Among records of like similarity the well-rated rank first; similarity itself never changes.
+
+        Args:
+            id: the id of the record.
+            rating: from -1 (wrong or misleading) over 0 to 1 (right and useful).
+            source: who or what says so, kept in the history.
 
         Raises:
             NotFoundError: there is no such record in this scope.
@@ -959,10 +964,10 @@ class Memory(BlockingClient):
         be remembered is deleted where it passes.
 
         Args:
-            *ids: ids of records, or the records. Unknown ids are ignored.
+            *ids: ids of records. Unknown ids are ignored.
             source: who or what says so, kept in the history.
             derived: also forget what was drawn from these records alone. What rests on other records, too, stays, and
-                its `origin.lost` counts what it lost. `Memory.derived` says before what this would touch.
+                its `origin.lost` counts what it lost. `derived` says before what this would touch.
             proposed: as in `remember`.
             **narrowing: which records; see `Narrowing`.
 
@@ -980,7 +985,7 @@ class Memory(BlockingClient):
         Args:
             user: whose; by default the scope's own user.
             shared: delete the tenant's shared records instead, which belong to no user.
-            dry_run: delete nothing, and return what would be deleted and searched, and which copies hold it now.
+            dry_run: delete nothing, and tell what would be deleted and searched, and which copies hold it now.
 
         Returns:
             A receipt: how many records are gone, where the user's texts were searched for afterwards, and which copies
@@ -1022,20 +1027,20 @@ class Memory(BlockingClient):
 
         Args:
             query: a question or any text. A blank one finds nothing.
-            limit: how many hits at most; 0 gives none.
+            limit: how many hits at most.
             as_of: answer as of this time, with what was known and not yet superseded then.
             now: the time the question is asked at, for "last week" and the like; by default the present.
             shared: also look into the tenant's shared records.
             min_score: only hits with at least this score.
             min_similarity: only hits with at least this similarity.
             mode: "hybrid", "dense" (by vectors alone, in the order of similarity) or "lexical" (by words).
-            explain: fill in each hit's `signals`.
+            explain: show what each signal contributed to the score, in the hit's `signals`.
             vector: the query's embedding, where the caller has it.
             **narrowing: which records; see `Narrowing`. Without `kind` all but topics and guidelines, which
                 have exact keys.
 
         Returns:
-            Hits, best first.
+            Hits, best first; none where the limit is 0.
 
         Raises:
             InvalidInputError: an argument is wrong.
@@ -1069,10 +1074,10 @@ class Memory(BlockingClient):
             standing: whether standing instructions and preferences are told, whatever is asked.
             topics: names of topics to tell in any case; ``user.*`` stands for all that begin with ``user.``.
             pinned: ids of records to tell in any case.
-            known: what the prompt holds already, as ids of records or as whole texts. A record with such an id, or
-                with such a text whatever its case and white space, is not told, unless by `topics` or `pinned`.
-            as_of: answer as of this time, as in `recall`.
-            now: the time the question is asked at; by default the present.
+            known: ids or whole texts to leave out, because the prompt holds them already. A text matches whatever its
+                case and white space. What `topics` or `pinned` name is told all the same.
+            as_of: answer as of this time, with what was known and not yet superseded then.
+            now: the time the question is asked at, for "last week" and the like; by default the present.
             shared: also the tenant's shared records.
             **narrowing: which records are recalled; see `Narrowing`.
 
@@ -1096,11 +1101,18 @@ class Memory(BlockingClient):
     def lookup(self, key: str, *, kind: Kind | str = ..., shared: bool = False) -> Record | None:
         """Return the current record with exactly this key, or None. Never guesses.
 
-        With `shared`, the user's own record goes before the tenant's shared one.
+        Args:
+            key: the key, to the letter.
+            kind: the kind of record.
+            shared: where the user has no such record, look among the tenant's shared ones.
         """
 
     def get(self, id: Id) -> Record | None:
-        """Return the record with this id in this scope, superseded or not, or None."""
+        """Return the record with this id in this scope, superseded or not, or None.
+
+        Args:
+            id: the id of the record.
+        """
 
     def find(self, ids: Iterable[Id] | Id, *, everyone: bool = False) -> list[Record]:
         """Return the records with these ids, superseded or not. Unknown ids are ignored.
@@ -1157,13 +1169,17 @@ class Memory(BlockingClient):
     def vectors(self, ids: Iterable[Id] | Id) -> dict[str, Any]:
         """Return the stored embeddings of records by id: unit vectors, float32, of the embedder's dimensions.
 
-        Ids that do not exist here, and records that have no embedding, are left out.
+        Args:
+            ids: ids of records. Those that do not exist here, and records that have no embedding, are left out.
         """
 
     def history(self, id: Id) -> list[Change]:
         """Return every change of a record: what, when, by which source; oldest first.
 
         A forgotten record's texts are gone, its changes are not. [] for one that never was.
+
+        Args:
+            id: the id of the record.
         """
 
     def changes(
@@ -1194,6 +1210,9 @@ class Memory(BlockingClient):
         """Return where a record comes from: itself, what it was derived from, and so on to the first message.
 
         It is empty where there is no such record.
+
+        Args:
+            id: the id of the record.
         """
 
     def derived(self, *ids: Id, **narrowing: Unpack[Narrowing]) -> Derived:
@@ -1202,7 +1221,7 @@ class Memory(BlockingClient):
         This is what `forget` with `derived=True` would forget with them, and what it would mark.
 
         Args:
-            *ids: ids of records, or the records. Unknown ids are ignored.
+            *ids: ids of records. Unknown ids are ignored.
             **narrowing: which records; see `Narrowing`.
 
         Raises:

@@ -10,7 +10,7 @@ import click
 
 from memorist.cli.declaring import Argument, Option, group
 from memorist.cli.files import write_lines
-from memorist.cli.options import AsJson, Limit, User
+from memorist.cli.options import AsJson, User
 from memorist.cli.running import Options, check_exists, fail, opened
 from memorist.cli.showing import clean, counted, print_json, print_table
 from memorist.errors import FormatError, SignatureError
@@ -54,7 +54,12 @@ async def _switch(context: click.Context, mode: "Mode") -> None:
 
 
 @audit.subcommand
-async def show(context: click.Context, user: User = None, limit: Limit = 20, json: AsJson = False) -> None:
+async def show(
+    context: click.Context,
+    user: User = None,
+    limit: Annotated[int, Option("--limit", "-n", min=1, help="Maximum number of entries.")] = 20,
+    json: AsJson = False,
+) -> None:
     """Show the newest entries: all, or those about one user."""
     async with opened(context, user) as memory:
         entries = deque["AuditEntry"](maxlen=limit)

@@ -5,7 +5,7 @@ Click alone is imported here: a library that reads annotations takes longer to l
 
 from collections.abc import Awaitable, Callable
 from enum import Enum
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, get_args, get_origin
@@ -27,7 +27,8 @@ class Option:
     Args:
         names: as ``--limit``, ``-n``; by default the parameter's name. ``--a/--b`` sets a truth value
             to true or false.
-        help: what it is.
+        help: what it is. By default the text of the field of the request that has its name; see `command`.
+        more: what is said after that text: how the command line writes it.
         metavar: what its value is called.
         envvar: the environment variable that sets it.
         min, max: the limits of a number, both allowed.
@@ -38,23 +39,24 @@ class Option:
     def __init__(
         self,
         *names: str,
-        help: str,
+        help: str | None = None,
+        more: str = "",
         metavar: str | None = None,
         min: float | None = None,
         max: float | None = None,
         parser: Callable[[str], Any] | None = None,
         **settings: Any,
     ) -> None:
-        self.names, self.help, self.metavar = names, help, metavar
+        self.names, self.help, self.more, self.metavar = names, help, more, metavar
         self.min, self.max, self.parser, self.settings = min, max, parser, settings
 
-    def made(self, name: str, kind: Any, *, several: bool, **default: Any) -> click.Parameter:
+    def made(self, name: str, kind: Any, asks: str | None, *, several: bool, **default: Any) -> click.Parameter:
         """Return the parameter for Click; without a `default` it must be given."""
         names = self.names or (f"--{name.replace('_', '-')}",)
-        return click.Option(
+        return _Option(
             [name, *names],
+            partial(self.text_of, name, asks),
             type=self.type_of(kind),
-            help=self.help,
             metavar=self.metavar,
             is_flag=kind is bool,
             multiple=several,
@@ -63,6 +65,16 @@ class Option:
             **default,
             **self.settings,
         )
+
+    def text_of(self, name: str, asks: str | None) -> str:
+        """Return the help of the parameter."""
+        if self.help is not None:
+            return self.help
+        from memorist.operations import requests
+        from memorist.verbs.texts import texts_of
+
+        text = texts_of(getattr(requests, str(asks)))[name]
+        return f"{text[0].upper()}{text[1:]} {self.more}".rstrip()
 
     def type_of(self, kind: Any) -> Any:
         """Return Click's type of a value."""
@@ -80,11 +92,11 @@ class Option:
 class Argument(Option):
     """How an argument is given: by its place, not its name. See `Option`."""
 
-    def made(self, name: str, kind: Any, *, several: bool, **default: Any) -> click.Parameter:
+    def made(self, name: str, kind: Any, asks: str | None, *, several: bool, **default: Any) -> click.Parameter:
         shown = (self.metavar or name.upper()) + ("..." if several else "")
         return _Argument(
             [name],
-            self.help,
+            partial(self.text_of, name, asks),
             type=self.type_of(kind),
             metavar=f"[{shown}]" if default else shown,
             nargs=-1 if several else 1,
@@ -105,12 +117,32 @@ class _Member(click.Choice):  # type: ignore[type-arg]  # generic from Click 8.2
         return value if isinstance(value, self._kind) else self._kind(super().convert(value, param, ctx))
 
 
+class _Option(click.Option):
+    """An option whose text is made when it is shown: the requests take longer to load than most commands to run."""
+
+    def __init__(self, names: list[str], tell: Callable[[], str], **settings: Any) -> None:
+        self._tell = tell
+        super().__init__(names, **settings)
+
+    @property
+    def help(self) -> str | None:  # type: ignore[override]
+        return self._tell()
+
+    @help.setter
+    def help(self, text: str | None) -> None:
+        """Click sets what it was given, which is none."""
+
+
 class _Argument(click.Argument):
     """An argument with a help text, which Click has from 8.5 on."""
 
-    def __init__(self, names: list[str], about: str, **settings: Any) -> None:
+    def __init__(self, names: list[str], tell: Callable[[], str], **settings: Any) -> None:
         super().__init__(names, **settings)
-        self.about = about
+        self._tell = tell
+
+    @property
+    def about(self) -> str:
+        return self._tell()
 
 
 class Command(click.Command):
@@ -119,19 +151,20 @@ class Command(click.Command):
     Args:
         function: what it calls. Its docstring is the help, and its name the command's: with dashes, and without the
             underscore behind a keyword or a builtin.
+        asks: the name of the type of request that it makes.
         settings: any other of `click.Command`.
     """
 
-    def __init__(self, function: Function, **settings: Any) -> None:
+    def __init__(self, function: Function, asks: str | None = None, **settings: Any) -> None:
         name = function.__name__.rstrip("_").replace("_", "-")
         super().__init__(name, callback=_callback(function), help=docstring_of(function), **settings)
-        self._function = function
+        self._function, self.asks = function, asks
         del self.params  # Click's own attribute; it is empty
 
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is no property, and can be set
         """Those of the function, made when they are first needed: only one command of a module is run."""
-        return parameters(self._function)
+        return parameters(self._function, self.asks)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         arguments = [each for each in self.get_params(ctx) if isinstance(each, _Argument)]
@@ -141,13 +174,14 @@ class Command(click.Command):
         super().format_options(ctx, formatter)
 
 
-def command(**settings: Any) -> Callable[[Function], click.Command]:
+def command(asks: str | None = None, **settings: Any) -> Callable[[Function], click.Command]:
     """Return what makes a command of a function, which is run to its end if it is asynchronous; see `running.run`.
 
     Args:
+        asks: the name of the type of request that it makes. A parameter that is a field of it has the field's text.
         settings: any of `click.Command`.
     """
-    return lambda function: Command(function, **settings)
+    return lambda function: Command(function, asks, **settings)
 
 
 class Group(click.Group):
@@ -165,13 +199,17 @@ def group(function: Callable[[], None]) -> Group:
     return Group(function.__name__, help=docstring_of(function), no_args_is_help=True)
 
 
-def parameters(function: Function) -> list[click.Parameter]:
+def parameters(function: Function, asks: str | None = None) -> list[click.Parameter]:
     """Return the parameters of a function for Click, without the first one if that takes the context."""
-    hints = {name: hint for name, hint in function.__annotations__.items() if hasattr(hint, "__metadata__")}
+    hints = {
+        name: hint
+        for name, hint in function.__annotations__.items()
+        if name != "return" and hint is not click.Context and get_origin(hint) is not Unpack
+    }
     names, values = list(hints), getattr(function, "__defaults__", None) or ()
     defaults = {name: {"default": value} for name, value in zip(names[len(names) - len(values) :], values, strict=True)}
-    made = [_parameter(name, hint, **defaults.get(name, {})) for name, hint in hints.items()]
-    return made + [_parameter(name, hint, default=None) for name, hint in _spread(function).items()]
+    made = [_parameter(name, hint, asks, **defaults.get(name, {})) for name, hint in hints.items()]
+    return made + [_parameter(name, hint, asks, default=None) for name, hint in _spread(function).items()]
 
 
 def _spread(function: Function) -> dict[str, Any]:
@@ -180,11 +218,11 @@ def _spread(function: Function) -> dict[str, Any]:
     return {name: each for hint in spread for name, each in hint.__args__[0].__annotations__.items()}
 
 
-def _parameter(name: str, hint: Any, **default: Any) -> click.Parameter:
-    [kind], _, [how] = read_hint(hint)
+def _parameter(name: str, hint: Any, asks: str | None, **default: Any) -> click.Parameter:
+    [kind], _, notes = read_hint(hint)
+    how: Option = notes[0] if notes else Option()
     several = get_origin(kind) is tuple
-    made: click.Parameter = how.made(name, get_args(kind)[0] if several else kind, several=several, **default)
-    return made
+    return how.made(name, get_args(kind)[0] if several else kind, asks, several=several, **default)
 
 
 def _callback(function: Function) -> Function:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias, Unpack
 import click
 
 from memorist.cli.declaring import Argument, Option, command
-from memorist.cli.options import AsJson, AsOf, Everyone, Id, Limit, Narrowing, Shared, Superseded, User
+from memorist.cli.options import AsJson, Cursor, Id, Limit, Narrowing, Score, User
 from memorist.cli.running import given, opened, run, served, tell_of_others, text_or_stdin
 from memorist.cli.showing import (
     counted,
@@ -22,50 +22,51 @@ from memorist.errors import NotFoundError
 
 Mode: TypeAlias = Literal["hybrid", "dense", "lexical"]
 Order: TypeAlias = Literal["newest", "oldest", "key"]
+Question: TypeAlias = Annotated[
+    str, Argument(metavar="QUESTION", parser=text_or_stdin, more="With -, standard input is read.")
+]
 
 
-@command()
+@command("Recall")
 def recall(
     context: click.Context,
-    question: Annotated[str, Argument(parser=text_or_stdin, help="A question, or any text; - reads standard input.")],
+    query: Question,
     user: User = None,
     limit: Limit = 5,
-    as_of: AsOf = None,
-    shared: Shared = False,
-    min_score: Annotated[float, Option(min=0, max=1, help="Drop hits with a lower score.")] = 0.0,
-    min_similarity: Annotated[float, Option(min=0, max=1, help="Drop hits with a lower similarity.")] = 0.0,
-    mode: Annotated[Mode, Option(help="dense is meaning alone, lexical words alone.")] = "hybrid",
-    now: Annotated[str | None, Option(help="The time of the question, which “last week” in it refers to.")] = None,
-    explain: Annotated[bool, Option(help="Show what each signal contributed to the score.")] = False,
+    as_of: str | None = None,
+    shared: bool = False,
+    min_score: Score = 0.0,
+    min_similarity: Score = 0.0,
+    mode: Mode = "hybrid",
+    now: str | None = None,
+    explain: bool = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
     """Find the memories that matter to a question, by meaning and by words."""
     body = given(
-        query=question, limit=limit, as_of=as_of, shared=shared, min_score=min_score, min_similarity=min_similarity,
+        query=query, limit=limit, as_of=as_of, shared=shared, min_score=min_score, min_similarity=min_similarity,
         mode=mode, now=now, explain=explain, **narrowing,
     )  # fmt: skip
     hits = _answered(context, "recall", user, body, filled="hits")["hits"]
     print_json(hits) if json else print_hits(hits, explain=explain, whose=shared)
 
 
-@command()
+@command("Context")
 def context(
     context: click.Context,
-    question: Annotated[str, Argument(parser=text_or_stdin, help="A question or a task; - reads standard input.")],
+    query: Question,
     user: User = None,
-    tokens: Annotated[int, Option(min=32, help="The budget, in tokens.")] = 600,
-    known: Annotated[
-        tuple[str, ...], Option(help="An id or text that the agent already has, to leave out. Repeatable.")
-    ] = (),
-    as_of: AsOf = None,
-    shared: Shared = False,
+    tokens: Annotated[int, Option(min=32)] = 600,
+    known: Annotated[tuple[str, ...], Option(more="Repeatable.")] = (),
+    as_of: str | None = None,
+    shared: bool = False,
     explain: Annotated[bool, Option(help="Show which records it includes, and why.")] = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
     """Print what an agent would be told for a question, within a budget of tokens."""
-    body = given(query=question, tokens=tokens, known=known or None, as_of=as_of, shared=shared, **narrowing)
+    body = given(query=query, tokens=tokens, known=known or None, as_of=as_of, shared=shared, **narrowing)
     told = _answered(context, "context", user, body, filled="items")
     print_json(told) if json else print_context(told, explain=explain)
 
@@ -88,12 +89,12 @@ def _answered(context: click.Context, verb: str, user: str | None, body: dict[st
     return run(work)
 
 
-@command()
+@command("Recent")
 async def recent(
     context: click.Context,
     user: User = None,
     limit: Limit = 10,
-    shared: Shared = False,
+    shared: bool = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
@@ -105,18 +106,18 @@ async def recent(
     print_json(plain) if json else print_records(plain, whose=shared)
 
 
-@command()
+@command("Browse")
 async def browse(
     context: click.Context,
     user: User = None,
-    limit: Annotated[int, Option("--limit", "-n", min=1, help="Records per page.")] = 20,
-    order: Annotated[Order, Option(help="The sort order.")] = "newest",
-    cursor: Annotated[str | None, Option(help="The cursor printed with the previous page.")] = None,
-    as_of: AsOf = None,
-    key_prefix: Annotated[str | None, Option(help="Only keys, such as topics' names, with this prefix.")] = None,
-    superseded: Superseded = False,
-    shared: Shared = False,
-    everyone: Everyone = False,
+    limit: Limit = 20,
+    order: Order = "newest",
+    cursor: Cursor = None,
+    as_of: str | None = None,
+    key_prefix: str | None = None,
+    superseded: bool = False,
+    shared: bool = False,
+    everyone: bool = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
@@ -136,7 +137,7 @@ async def browse(
         click.echo(f"More: --cursor {page.next}")
 
 
-@command()
+@command("Get")
 async def get(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
     """Show one memory with all its fields."""
     async with opened(context, user) as memory:
@@ -146,12 +147,12 @@ async def get(context: click.Context, id: Id, user: User = None, json: AsJson = 
     print_json(record.to_dict()) if json else print_record(record.to_dict())
 
 
-@command()
+@command("Count")
 async def count(
     context: click.Context,
     user: Annotated[str | None, Option("--user", "-u", help="The user. Without it, all users.")] = None,
-    as_of: AsOf = None,
-    superseded: Superseded = False,
+    as_of: str | None = None,
+    superseded: bool = False,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
@@ -161,7 +162,7 @@ async def count(
     print_json(number) if json else click.echo(counted(number, "record"))
 
 
-@command()
+@command("History")
 async def history(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
     """Show every change of a memory: what, when and by whom."""
     async with opened(context, user) as memory:
@@ -172,13 +173,13 @@ async def history(context: click.Context, id: Id, user: User = None, json: AsJso
     print_json(plain) if json else print_changes(plain)
 
 
-@command()
+@command("Changes")
 async def changes(
     context: click.Context,
     user: User = None,
     limit: Limit = 20,
-    min_score: Annotated[float, Option(min=0, max=1, help="Drop changes with a lower score.")] = 0.5,
-    cursor: Annotated[str | None, Option(help="The cursor printed with the previous page.")] = None,
+    min_score: Score = 0.5,
+    cursor: Cursor = None,
     json: AsJson = False,
     **narrowing: Unpack[Narrowing],
 ) -> None:
@@ -193,7 +194,7 @@ async def changes(
     print_json(plain) if json else print_replacements(plain)
 
 
-@command()
+@command("Why")
 async def why(context: click.Context, id: Id, user: User = None, json: AsJson = False) -> None:
     """Show where a memory comes from: what it was derived from, down to the first message."""
     async with opened(context, user) as memory:

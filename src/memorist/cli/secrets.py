@@ -11,10 +11,10 @@ from memorist.cli.running import confirm, opened
 from memorist.cli.showing import clean, counted, print_json, print_table
 
 
-@command()
+@command("Secrets")
 async def secrets(
     context: click.Context,
-    redact: Annotated[bool, Option(help="Mask each secret, in records, histories and indexes.")] = False,
+    redact: bool = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Skip the confirmation.")] = False,
     json: AsJson = False,
 ) -> None:

@@ -6,30 +6,30 @@ from typing import Annotated
 import click
 
 from memorist.cli.declaring import Argument, Option, command
-from memorist.cli.options import AsJson, Everyone, Limit, Session, Since, Until, User
+from memorist.cli.options import AsJson, Cursor, Limit, Since, Until, User
 from memorist.cli.running import opened
 from memorist.cli.showing import Cell, clean, print_json, print_table, shown_time
 
 
-@command()
+@command("Traces")
 async def traces(
     context: click.Context,
-    ids: Annotated[tuple[str, ...], Argument(metavar="ID", help="Only these.")] = (),
+    ids: Annotated[tuple[str, ...], Argument(metavar="ID")] = (),
     user: User = None,
     limit: Limit = 20,
-    session: Session = None,
+    session: Annotated[str | None, Option("--session", "-s", help="Only of this conversation.")] = None,
     since: Since = None,
     until: Until = None,
-    empty: Annotated[bool, Option(help="Only calls without a result.")] = False,
-    everyone: Everyone = False,
-    cursor: Annotated[str | None, Option(help="The cursor printed with the previous page.")] = None,
+    empty: Annotated[bool | None, Option("--empty/--answered")] = None,
+    everyone: bool = False,
+    cursor: Cursor = None,
     json: AsJson = False,
 ) -> None:
     """Show the calls that agents made, newest first: what they asked, were given and missed. Traces are kept where
     MEMORIST_KEEP_TRACES, or the option of serve, says for how long."""
     async with opened(context, user) as memory:
         page = await memory.scoped(session=session).admin.traces(
-            ids, since=since, until=until, empty=empty or None, limit=limit, cursor=cursor, everyone=everyone
+            ids, since=since, until=until, empty=empty, limit=limit, cursor=cursor, everyone=everyone
         )
     if json:
         print_json({"traces": [each.to_dict() for each in page.traces], "next": page.next})

@@ -11,10 +11,10 @@ from memorist.cli.running import opened
 from memorist.cli.showing import counted, print_json
 
 
-@command()
+@command("Backup")
 async def backup(
     context: click.Context,
-    target: Annotated[str, Argument(help="A new file, or a folder in which a file named by the time is created.")],
+    target: Annotated[str, Argument()],
     keep: Annotated[
         int | None,
         Option(
@@ -31,10 +31,10 @@ async def backup(
     print_json({"path": str(copy)}) if json else click.echo(f"Copied to {copy}")
 
 
-@command()
+@command("Reindex")
 async def reindex(
     context: click.Context,
-    missing: Annotated[bool, Option(help="Only records that have no vectors yet.")] = False,
+    missing: bool = False,
     json: AsJson = False,
 ) -> None:
     """Embed every record again with the embedder that is set now. Running it again resumes an interrupted one."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, Unpack
 import click
 
 from memorist.cli.declaring import Argument, Option, command
-from memorist.cli.options import AsJson, Cue, Expires, Id, Metadata, Narrowing, OneKind, Source, User
+from memorist.cli.options import AsJson, Expires, Id, Metadata, Narrowing, Session, User
 from memorist.cli.progress import spinner
 from memorist.cli.receipt import describe
 from memorist.cli.running import confirm, given, opened, run, text_or_stdin
@@ -22,66 +22,64 @@ from memorist.system.writing import new_file
 if TYPE_CHECKING:
     from memorist.memory import Memory
 
-Authors: TypeAlias = Annotated[
-    tuple[str, ...], Option(metavar="|".join(Author(255).names), help="Who wrote it. Repeatable.")
-]
+Authors: TypeAlias = Annotated[tuple[str, ...], Option(metavar="|".join(Author(255).names), more="Repeatable.")]
 IfExists: TypeAlias = Literal["error", "replace", "ignore"]
 
 
-@command()
+@command("Remember")
 async def remember(
     context: click.Context,
-    text: Annotated[str, Argument(parser=text_or_stdin, help="What to remember; - reads standard input.")],
+    content: Annotated[str, Argument(metavar="TEXT", parser=text_or_stdin, more="With -, standard input is read.")],
     user: User = None,
-    kind: OneKind = Kind.NOTE,
-    session: Annotated[str | None, Option("--session", "-s", help="The conversation it belongs to.")] = None,
-    agent: Annotated[str | None, Option(help="The agent that stores it.")] = None,
-    id: Annotated[str | None, Option(help="Your own id. By default generated.")] = None,
-    key: Annotated[str | None, Option(help="An exact name, such as a topic's or a tool's.")] = None,
-    cue: Cue = None,
+    kind: Annotated[Kind, Option("--kind", "-k")] = Kind.NOTE,
+    session: Session = None,
+    agent: str | None = None,
+    id: str | None = None,
+    key: str | None = None,
+    cue: str | None = None,
     metadata: Metadata = None,
-    source: Source = None,
-    happened_at: Annotated[str | None, Option("--at", help="When it happened. By default now.")] = None,
-    expires: Expires = None,
-    supersedes: Annotated[str | None, Option(metavar="ID", help="The id of the record that it supersedes.")] = None,
-    verified: Annotated[bool, Option(help="Mark it as verified.")] = False,
+    source: str | None = None,
+    happened_at: Annotated[str | None, Option("--at")] = None,
+    expires_at: Expires = None,
+    supersedes: Annotated[str | None, Option(metavar="ID")] = None,
+    verified: bool = False,
     author: Authors = (),
-    derived_from: Annotated[
-        tuple[str, ...], Option(metavar="ID", help="The id of a record that it is derived from. Repeatable.")
-    ] = (),
-    if_exists: Annotated[IfExists, Option(help="What to do if the id is taken.")] = "error",
+    derived_from: Annotated[tuple[str, ...], Option(metavar="ID", more="Repeatable.")] = (),
+    if_exists: IfExists = "error",
     json: AsJson = False,
 ) -> None:
     """Remember a text. It is on the disk when this returns."""
     fields = given(
         session=session, agent=agent, id=id, key=key, cue=cue, metadata=metadata, source=source,
         happened_at=happened_at, supersedes=supersedes,
-        expires_at=expires, author=author or None, derived_from=derived_from or None,
+        expires_at=expires_at, author=author or None, derived_from=derived_from or None,
     )  # fmt: skip
     async with opened(context, user, new=True, embeds=True) as memory:
-        record = await memory.remember(text, kind=kind, verified=verified, if_exists=if_exists, **fields)
+        record = await memory.remember(content, kind=kind, verified=verified, if_exists=if_exists, **fields)
     print_json(record.to_dict()) if json else click.echo(f"Remembered as {record.id}")
 
 
-@command()
+@command("Revise")
 async def revise(
     context: click.Context,
     id: Id,
-    text: Annotated[str | None, Argument(parser=text_or_stdin, help="Its new text; - reads standard input.")] = None,
+    content: Annotated[
+        str | None, Argument(metavar="TEXT", parser=text_or_stdin, more="With -, standard input is read.")
+    ] = None,
     user: User = None,
-    cue: Cue = None,
+    cue: str | None = None,
     metadata: Metadata = None,
-    source: Source = None,
-    happened_at: Annotated[str | None, Option("--at", help="When it happened.")] = None,
-    expires: Expires = None,
-    verified: Annotated[bool | None, Option("--verified/--unverified", help="Whether it is verified.")] = None,
+    source: str | None = None,
+    happened_at: Annotated[str | None, Option("--at")] = None,
+    expires_at: Expires = None,
+    verified: Annotated[bool | None, Option("--verified/--unverified")] = None,
     author: Authors = (),
     clear: Annotated[tuple[Clearable, ...], Option(help="A field to clear. Repeatable.")] = (),
     json: AsJson = False,
 ) -> None:
     """Change a memory; its earlier versions stay in its history."""
     fields = given(
-        content=text, cue=cue, metadata=metadata, source=source, happened_at=happened_at, expires_at=expires,
+        content=content, cue=cue, metadata=metadata, source=source, happened_at=happened_at, expires_at=expires_at,
         verified=verified, author=author or None,
     )  # fmt: skip
     if both := fields.keys() & set(clear):
@@ -92,13 +90,13 @@ async def revise(
     print_json(record.to_dict()) if json else click.echo(f"Revised {record.id}")
 
 
-@command(context_settings={"ignore_unknown_options": True})
+@command("Rate", context_settings={"ignore_unknown_options": True})
 async def rate(
     context: click.Context,
     id: Id,
-    rating: Annotated[str, Argument(help="From -1 (bad) to 1 (good), or none to remove the rating.")],
+    rating: Annotated[str, Argument(more="With none, the rating is removed.")],
     user: User = None,
-    source: Source = None,
+    source: str | None = None,
     json: AsJson = False,
 ) -> None:
     """Give a memory feedback: among similar ones, recall ranks the well-rated first."""
@@ -112,13 +110,13 @@ async def rate(
     print_json(record.to_dict()) if json else click.echo(told)
 
 
-@command()
+@command("Forget")
 def forget(
     context: click.Context,
-    ids: Annotated[tuple[str, ...], Argument(metavar="ID", help="The ids of the memories.")] = (),
+    ids: Annotated[tuple[str, ...], Argument(metavar="ID")] = (),
     user: User = None,
-    source: Annotated[str | None, Option(help="Who requested it; kept in the history.")] = None,
-    derived: Annotated[bool, Option(help="Also forget records derived only from them.")] = False,
+    source: str | None = None,
+    derived: bool = False,
     dry_run: Annotated[bool, Option(help="Show what would be deleted; delete nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Skip the confirmation.")] = False,
     json: AsJson = False,
@@ -175,13 +173,13 @@ async def _tell_before(
             print_records([each.to_dict() for each in records], whose=False)
 
 
-@command()
+@command("Purge")
 def purge(
     context: click.Context,
     user: Annotated[str | None, Option("--user", "-u", help="The user to delete.")] = None,
-    shared: Annotated[bool, Option(help="Instead of a user: the shared records.")] = False,
+    shared: bool = False,
     receipt: Annotated[str | None, Option(metavar="FILE", help="A new file for the signed receipt.")] = None,
-    dry_run: Annotated[bool, Option(help="Show what would be deleted; delete nothing.")] = False,
+    dry_run: bool = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Skip the confirmation.")] = False,
     json: AsJson = False,
 ) -> None:

@@ -10,7 +10,12 @@ __all__ = ["Bounds", "Narrowing"]
 _BOUNDS = ("where", "since", "until", "agent", "session", "verified", "min_trust")
 
 Bounds = options_of(
-    Narrowed, _BOUNDS, "Bounds", __name__, "The arguments that narrow records of any kind. Every part given must hold."
+    Narrowed,
+    _BOUNDS,
+    "Bounds",
+    __name__,
+    "The arguments that narrow records of any kind. Every part given must hold.\n\n"
+    "`memorist.records.filters.parse_where` tells what a condition can be.",
 )
 Narrowing = options_of(
     Narrowed,

@@ -204,18 +204,19 @@ def answer_of(kind: Any) -> Any:
 
 @declared
 class Narrowed(Request[T]):
-    """A request about records that pass a filter. Every part given must hold.
+    """A request about records that pass a filter. Every part given must hold; `parse_where` tells what a condition is.
 
     Args:
         kind: only these kinds: one, or several. Where none is named, what is listed and counted has no "state".
-        where: a condition on the metadata; see `memorist.records.filters.parse_where`.
-        payload: a condition on the kind's own fields.
+        where: a condition on the metadata, such as {"trip": "Lisbon"} or {"nights": {"$gte": 3}}.
+        payload: likewise, a condition on the kind's own fields.
         since: only what happened (or was stored) at this time or later.
         until: only what happened earlier than this.
-        agent: only with this label.
-        session: only with this label.
-        verified: only verified ones (True), or only the others (False).
-        min_trust: only records trusted at least so far, by the operator's rules: "low", "medium" or "high".
+        agent: only what this agent stored.
+        session: only of this conversation.
+        verified: only verified ones (true), or only the others (false).
+        min_trust: only records trusted at least so far, by the operator's rules: "low", "medium" or "high". By the
+            default rules "medium" leaves out what tools and web pages say.
         key: only the record with exactly this key.
         key_prefix: only records whose key begins so.
         from_source: only records of this source, or of one that begins with it and a colon: "import" is every import's.

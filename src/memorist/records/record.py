@@ -264,14 +264,14 @@ class Draft:
         source: who or what says so, kept in the history.
         verified: whether someone has checked it.
         rating: feedback from -1 (bad) to 1 (good).
-        happened_at: when it happened, in any form `parse_time` takes; without a zone it is a time of the memory's.
-        expires_at: when it stops being remembered: a point in time, or (a number) seconds from now.
+        happened_at: when it happened; a time that names no zone is one of the memory's zone.
+        expires_at: when it stops being remembered: a point in time, a span as "90d", or (a number) seconds from now.
         supersedes: the id of a record whose place this one takes.
-        author: who wrote it, of `origins.Author`, by name; several if several did. By default a message's
+        author: who wrote it, by name; several if several did. By default a message's
             author is its role, a tool use's the tool, and any other's whoever writes through this door.
         derived_from: the ids of the records that it is drawn from. Their authors become its own.
-        agent: the label; the scope's own if left out.
-        session: the label; the scope's own if left out.
+        agent: the agent that stores it; the scope's own if left out.
+        session: the conversation it belongs to; the scope's own if left out.
         vector: the embedding of its text, where the caller has it; shape (dimensions,), any length but 0.
     """
 

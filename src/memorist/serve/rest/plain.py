@@ -13,7 +13,7 @@ from memorist.serve.rest import models
 from memorist.serve.rest.access import ADMITTED, Access
 from memorist.serve.rest.bodies import answered, asked, asked_in_query, sent, unquoted
 from memorist.serve.rest.routing import takes, takes_parameters
-from memorist.serve.rest.schemas import described
+from memorist.verbs.texts import described
 
 ID = "The record's id, percent-encoded whole: a slash in it is %2F."
 _ID: Mapping[str, Any] = {

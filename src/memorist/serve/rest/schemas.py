@@ -7,15 +7,13 @@ from typing import Any, Union, get_args
 from memorist.agents.parameters import schema_of
 from memorist.operations import arguments as read
 from memorist.operations import requests
-from memorist.operations.request import Narrowed
 from memorist.records.codec import plain
 from memorist.records.origins import Author, AuthorLike
 from memorist.records.record import Draft, Kind, Sources
 from memorist.records.retention import Rule
 from memorist.records.times import TimeLike
-from memorist.system.docstrings import docstring_of, read_docstring
 from memorist.system.hints import fields_of, read_hint
-from memorist.verbs import Verbs
+from memorist.verbs.texts import texts_of
 
 _ELSEWHERE = ("id", "agent", "session", "count_tokens", "progress")
 """Arguments that stand in the path or in the query, or exist in Python alone."""
@@ -53,13 +51,13 @@ _RANGES: Mapping[Any, dict[str, Any]] = {
 
 def body_of(kind: type[requests.Request[Any]]) -> dict[str, Any]:
     """Return the OpenAPI description of a body that `asked` reads."""
-    schema = _object(kind, f"{kind.__name__}Body", _texts_of(kind))
+    schema = _object(kind, f"{kind.__name__}Body")
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 def takes_in_query(kind: type[requests.Request[Any]], *names: str) -> dict[str, Any]:
     """Return the OpenAPI description of the named parameters of a query that `asked_in_query` reads."""
-    schema = _object(kind, "", _texts_of(kind))
+    schema = _object(kind, "")
     return {"parameters": [_parameter(name, schema["properties"][name], schema.get("required", ())) for name in names]}
 
 
@@ -74,25 +72,9 @@ def body_fields(kind: Any) -> dict[str, Any]:
     return {each.name: each.default for each in fields(kind) if each.name not in _ELSEWHERE or kind is Draft}
 
 
-def described(kind: type[requests.Request[Any]]) -> Any:
-    """Return what has the texts on a request and its arguments: the type itself, or the method that makes it."""
-    return Verbs.remember if kind is requests.Remember else kind
-
-
-def _texts_of(kind: type[requests.Request[Any]]) -> dict[str, str]:
-    return _texts(Narrowed, requests.Browse, described(kind))
-
-
-def _texts(*described: Any) -> dict[str, str]:
-    texts = dict[str, str]()
-    for each in described:
-        texts |= read_docstring(docstring_of(each))[1]
-    return texts
-
-
-def _object(kind: Any, title: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the JSON schema of a dataclass."""
-    hints = fields_of(kind)
+def _object(kind: Any, title: str) -> dict[str, Any]:
+    """Return the JSON schema of a type of request, or of `Draft`."""
+    hints, texts = fields_of(kind), texts_of(kind)
     properties, required = {}, []
     for name, default in body_fields(kind).items():
         properties[name] = _schema(hints[name]) | ({"description": texts[name]} if name in texts else {})
@@ -108,7 +90,7 @@ def _schema(hint: Any) -> dict[str, Any]:
     read_kinds, optional, notes = read_hint(hint)
     kinds = tuple(each for each in read_kinds if each is not read.Unset)
     if kinds == (tuple[Draft, ...],):
-        schema = {"type": "array", "items": _object(Draft, "DraftBody", _texts(Draft))}
+        schema = {"type": "array", "items": _object(Draft, "DraftBody")}
     else:
         schema = dict(_SPECIAL.get(frozenset(kinds)) or schema_of(Union[kinds]))  # noqa: UP007 - made of a tuple
     for note in notes:
