@@ -13,7 +13,7 @@ import pytest
 from memorist.system.places import folder
 from memorist.system.regex import regex
 
-HEAVY = ("numpy", "onnxruntime", "simsimd", "apsw", "httpcore", "fastapi", "openai")
+HEAVY = ("numpy", "onnxruntime", "simsimd", "apsw", "httpcore", "starlette", "openai")
 THE_ENGINE = ("memorist.engine.local", "memorist.recall", "memorist.embedders", "memorist.stores", "memorist.context")
 
 

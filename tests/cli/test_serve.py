@@ -83,7 +83,7 @@ def test_a_port_that_is_taken_is_told(memorist: Command) -> None:
 
 
 def test_without_the_extra_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fastapi", None)
+    monkeypatch.setitem(sys.modules, "starlette.routing", None)
     monkeypatch.delitem(sys.modules, "memorist.serve.app", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install .*\[rest\]'"):
         import_module("memorist.serve.app")

@@ -6,8 +6,7 @@ from typing import Any
 from memorist.errors import needs
 from memorist.memory import Memory
 
-with needs("fastapi", "rest"):
-    import fastapi  # noqa: F401  # the other packages that are imported below come with it
+with needs("starlette", "rest"):
     from starlette.routing import BaseRoute, Route
     from starlette.types import ASGIApp
 
@@ -57,10 +56,10 @@ def create_app(
     app.router.routes.extend(more)
     streaming, large = (*whole.STREAMING, *STREAMING), (*whole.LARGE, *LARGE)
     limited = Limiter(app, limits, streaming=streaming, large=large, free=PROBES, refuse=problem_of)
-    plain: dict[Any, str] = {each.endpoint: each.path for each in app.routes if type(each) is Route}
+    paths: dict[Any, str] = {each.endpoint: each.path for each in app.routes if isinstance(each, Route)}
 
     def route_of(scope: Mapping[str, Any]) -> str | None:
-        """Return the template of the route that answered. FastAPI may not tell the plain ones, Starlette's."""
-        return getattr(scope.get("route"), "path", None) or plain.get(scope.get("endpoint"))
+        """Return the template of the route that answered."""
+        return paths.get(scope.get("endpoint"))
 
     return by_raw_paths(ObservedRequests(limited, observer, route_of))

@@ -10,6 +10,7 @@ from memorist.operations.arguments import unknown_arguments
 
 USER_HEADER = "Memorist-User"
 ZONE_HEADER = "Memorist-Zone"
+KEY_HEADER = "Idempotency-Key"
 _MOST_PARAMETERS = 200
 _NUMBER = re.compile(r"-?\d{1,400}(\.\d{1,400})?([eE][+-]?\d{1,4})?", re.ASCII)
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -88,21 +88,22 @@ _PAGES: Mapping[tuple[str, Right], Mapping[str, tuple[Handler, Sequence[str]]]] 
 """By its method and the right that it needs, each page's handler and its parameters."""
 
 
-def add_console(app: FastAPI, limits: Limits) -> None:
+def add_console(app: Starlette, limits: Limits) -> None:
     """Add the console's routes to those of REST, and error pages for paths that do not exist."""
     server, sessions = app.state.server, Sessions()
     app.state.load_bytes = limits.load_bytes  # the most of an upload, and of what it holds unpacked
     app.router.routes.extend(_routes(server, sessions))
     told = app.exception_handlers[HTTPException]
 
-    @app.exception_handler(HTTPException)
-    async def missing(request: Request, error: HTTPException) -> Response:
-        answer: Response = await told(request, error)  # type: ignore[misc]
+    async def missing(request: Request, error: Exception) -> Response:
+        answer: Response = await told(request, error)  # type: ignore[misc, assignment]
         if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
             problem = json.loads(bytes(answer.body))
             detail = "there is no such page" if answer.status_code == 404 else problem["detail"]
             return await error_page(request, server, sessions, {**problem, "detail": detail})
         return answer
+
+    app.add_exception_handler(HTTPException, missing)
 
 
 def _routes(server: Server, sessions: Sessions) -> list[BaseRoute]:

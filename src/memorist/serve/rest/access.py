@@ -2,10 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from fastapi import Depends, Header, Query, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import Request
 
 from memorist.errors import InvalidInputError
 from memorist.memory import Memory
@@ -14,14 +13,12 @@ from memorist.records.origins import REST, Door
 from memorist.serve.auth import Grant, Right, Tokens, admitted, bearer
 from memorist.serve.observability.requests import GRANT, SCOPE
 from memorist.serve.quotas import Quotas
-from memorist.serve.reading import USER_HEADER, ZONE_HEADER, header
+from memorist.serve.reading import KEY_HEADER, USER_HEADER, ZONE_HEADER, header
 from memorist.serve.rest.idempotency import Ledger, Outcome, Settle, fingerprint
 from memorist.system.offload import offload
 
 T = TypeVar("T")
-_KEY_HEADER = "Idempotency-Key"
-_LONGEST_KEY = 255
-_bearer = HTTPBearer(auto_error=False, description="A token made by `memorist token create`.")
+LONGEST_KEY = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,47 +104,26 @@ async def authorized(request: Request, server: Server, secret: str | None) -> Gr
     return grant
 
 
-def _needing(right: Right) -> Callable[..., Awaitable[Access]]:
-    """Return a dependency that admits callers with the right."""
+async def entered(request: Request, right: Right, *, keyed: bool) -> Access:
+    """Return the access of a request whose query was read, with its idempotency key where it may have one.
 
-    async def access(
-        request: Request,
-        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)] = None,  # for OpenAPI
-        user: Annotated[
-            str | None,
-            Query(description="Whose records: for a token that is not bound to a user. Without it, the shared ones."),
-        ] = None,
-        agent: Annotated[str | None, Query(description="The label; narrows reads, and is written.")] = None,
-        session: Annotated[str | None, Query(description="The label; narrows reads, and is written.")] = None,
-        tenant: Annotated[str | None, Query(description="For an operator's token: which tenant.")] = None,
-        zone: Annotated[
-            str | None,
-            Query(
-                description="Whose days are asked for and told, such as Europe/Lisbon; also the zone of a time that "
-                "names none. By default the server's."
-            ),
-        ] = None,
-        named_user: Annotated[str | None, Header(alias=USER_HEADER, description="The same as `user`.")] = None,
-        named_zone: Annotated[str | None, Header(alias=ZONE_HEADER, description="The same as `zone`.")] = None,
-    ) -> Access:
-        server, grant = server_of(request), await admit(request)
-        grant.check(right)
-        query = getattr(request.state, "query", {})  # of a strict route, whose parameters FastAPI does not read
-        headers = request.scope["headers"]
-        asked = _one("user", query.get("user", user), header(headers, USER_HEADER))
-        there = _one("zone", query.get("zone", zone), header(headers, ZONE_HEADER))
-        scope = grant.scope(
-            tenant=query.get("tenant", tenant),
-            user=asked,
-            agent=query.get("agent", agent),
-            session=query.get("session", session),
-        )
-        request.scope[SCOPE] = scope
-        server = server.entered(REST, grant)
-        memory = server.quotas.memory(server.memory, grant, scope).scoped(zone=there)
-        return Access(grant, memory, server, None)
-
-    return access
+    Raises:
+        ScopeError: the caller lacks the right, or names what its token is not for.
+        InvalidInputError: a parameter or a header is wrong.
+    """
+    server, grant = server_of(request), await admit(request)
+    grant.check(right)
+    query, headers = request.state.query, request.scope["headers"]
+    asked = _one("user", query.get("user"), header(headers, USER_HEADER))
+    there = _one("zone", query.get("zone"), header(headers, ZONE_HEADER))
+    names = {name: query.get(name) for name in ("tenant", "agent", "session")}
+    request.scope[SCOPE] = scope = grant.scope(user=asked, **names)
+    server = server.entered(REST, grant)
+    memory = server.quotas.memory(server.memory, grant, scope).scoped(zone=there)
+    key = header(headers, KEY_HEADER) if keyed else None
+    if key is not None and len(key) > LONGEST_KEY:
+        raise InvalidInputError(f"the header {KEY_HEADER} has more than {LONGEST_KEY} characters")
+    return Access(grant, memory, server, key)
 
 
 def _one(what: str, asked: str | None, named: str | None) -> str | None:
@@ -155,33 +131,3 @@ def _one(what: str, asked: str | None, named: str | None) -> str | None:
     if asked is not None and named is not None and asked != named:
         raise InvalidInputError(f"the header Memorist-{what.title()} and the parameter `{what}` name different {what}s")
     return asked if named is None else named
-
-
-def _keyed(grown: Callable[..., Awaitable[Access]]) -> Callable[..., Any]:
-    async def access(
-        request: Request,
-        access: Annotated[Access, Depends(grown)],
-        described: Annotated[
-            str | None,
-            Header(
-                alias=_KEY_HEADER,
-                description="Any text. The same request sent again is answered from its first outcome, not repeated.",
-                json_schema_extra={"minLength": 1, "maxLength": _LONGEST_KEY},
-            ),
-        ] = None,
-    ) -> Access:
-        key = header(request.scope["headers"], _KEY_HEADER)
-        if key is not None and len(key) > _LONGEST_KEY:
-            raise InvalidInputError(f"the header {_KEY_HEADER} has more than {_LONGEST_KEY} characters")
-        return replace(access, idempotency_key=key)
-
-    return access
-
-
-ADMITTED: Mapping[str, Callable[..., Awaitable[Access]]] = {right: _needing(right) for right in Right}
-"""What admits callers with each right."""
-Prober: TypeAlias = Annotated[Access, Depends(ADMITTED["metrics"])]
-Reader: TypeAlias = Annotated[Access, Depends(ADMITTED["read"])]
-Writer: TypeAlias = Annotated[Access, Depends(_keyed(ADMITTED["write"]))]
-Admin: TypeAlias = Annotated[Access, Depends(ADMITTED["admin"])]
-KeyedAdmin: TypeAlias = Annotated[Access, Depends(_keyed(ADMITTED["admin"]))]

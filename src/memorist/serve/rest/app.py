@@ -1,11 +1,14 @@
 """The REST routes and errors put together."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from memorist import __version__
 from memorist.errors import InvalidInputError, StoreUnavailableError
@@ -18,18 +21,35 @@ from memorist.serve.observability import Observer
 from memorist.serve.observability.metrics import MEDIA_TYPE as METRICS_TYPE
 from memorist.serve.quotas import Quotas
 from memorist.serve.rest import models, records, whole
-from memorist.serve.rest.access import Prober, Reader, Server, server_of
+from memorist.serve.rest.access import Access, Server, server_of
 from memorist.serve.rest.idempotency import Ledger
 from memorist.serve.rest.plain import check_operator
-from memorist.serve.rest.problems import add_handlers, problems
-from memorist.serve.rest.routing import router_of
-from memorist.system.docstrings import with_docstring
+from memorist.serve.rest.problems import HANDLERS, problems
+from memorist.serve.rest.routing import DescribedRoute, Routes, answer, describe, operation_of
+from memorist.system.docstrings import docstring_of
 
-_server = router_of("server")
-_ROUTERS = (records.search, records.router, whole.router, _server)
+_server, _outside = Routes("server"), Routes("server", prefix="")
+_ROUTES = (records.search, records.routes, whole.routes, _server, _outside)
 _READY_WITHIN = 2.0
-_NOTHING_TOLD: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-"""FastAPI's own spans hold paths and queries, ids and users' names with them, and its logs what was sent."""
+_INFO = {
+    "title": "Memorist",
+    "summary": "Long-term memory for LLM agents",
+    "description": "Every verb of a memory. A token sets the tenant, and the user if it is bound to one; "
+    "otherwise a request names the user. Errors are problem documents (RFC 9457).",
+    "version": __version__,
+}
+
+
+class Api(Starlette):
+    """The routes, and their OpenAPI description."""
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        return describe(self.routes, dict(_INFO))
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI description."""
+        return self.description
 
 
 def create_api(
@@ -39,56 +59,33 @@ def create_api(
     observer: Observer | None = None,
     quotas: Quotas | None = None,
     settings: Mapping[str, str] | None = None,
-) -> FastAPI:
+) -> Api:
     """Return the routes alone, without the limits around them."""
     if memory.scope != Scope(DEFAULT_TENANT):
         raise InvalidInputError("a server needs a memory that is not bound to a tenant, user or label")
-    app = FastAPI(
-        title="Memorist",
-        version=__version__,
-        summary="Long-term memory for LLM agents",
-        description=(
-            "Every verb of a memory. A token sets the tenant, and the user if it is bound to one; "
-            "otherwise a request names the user. Errors are problem documents (RFC 9457)."
-        ),
-        docs_url=None,  # its page would load scripts from elsewhere; the console has one of its own
-        redoc_url=None,
-        redirect_slashes=False,
-        telemetry=_NOTHING_TOLD,
-        generate_unique_id_function=lambda route: route.name,
-    )
+    app = Api(exception_handlers=dict(HANDLERS))
+    app.router.redirect_slashes = False
     app.state.observer = observer = observer or Observer()
     ledger, quotas = Ledger(memory.through(REST)), quotas or Quotas()
     app.state.server = Server(observer.observed(memory), Tokens(memory), ledger, open, settings or {}, quotas)
-    add_handlers(app)
-    for router in _ROUTERS:  # not included, which would make each route anew for every app
-        app.router.routes.extend(router.routes)
-    app.get("/health", tags=["server"], response_model=models.Status)(health)
-    app.get("/ready", tags=["server"], response_model=models.Status, responses=problems(503, common=()))(ready)
-    for path, probe in (("/health", health), ("/ready", ready)):  # as some load balancers ask
-        app.head(path, include_in_schema=False)(probe)
-    metrics_answer: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
-    app.get("/metrics", tags=["server"], response_class=Response, responses={200: metrics_answer, **problems()})(
-        metrics
-    )
+    app.router.routes.extend(route for each in _ROUTES for route in each.routes)
+    app.router.routes.extend(_PROBES)
     return app
 
 
-@_server.get("/caller", response_model=models.Caller, responses=problems())
-async def caller(access: Reader) -> JSONResponse:
+@_server.on("GET", "/caller", "read", answer(models.model_of(models.Caller), problems()))
+async def caller(access: Access, request: Request) -> JSONResponse:
     """Return what the token allows, how far each author of a record is trusted here, and the zone of calls."""
     grant, memory = access.grant, access.memory
     found = {"name": grant.name, "tenant": grant.tenant, "user": grant.user, "right": str(grant.right)}
     return JSONResponse({**found, "trust": memory.trust.to_dict(), "zone": name_of(memory.zone)})
 
 
-@with_docstring
-async def health() -> JSONResponse:
+async def health(request: Request) -> JSONResponse:
     """Tell that the server runs."""
     return JSONResponse({"status": "ok", "version": __version__})
 
 
-@with_docstring
 async def ready(request: Request) -> JSONResponse:
     """Tell that the store answers, within two seconds: a load balancer asks again soon."""
     try:
@@ -99,8 +96,22 @@ async def ready(request: Request) -> JSONResponse:
     return JSONResponse({"status": "ok", "version": __version__})
 
 
-@with_docstring
-async def metrics(access: Prober, request: Request) -> Response:
+@_outside.on("GET", "/metrics", "metrics", answer({"type": "string"}, problems(), media="text/plain"))
+async def metrics(access: Access, request: Request) -> Response:
     """Return the server's metrics in Prometheus's format: for an operator's token."""
     check_operator(access)
     return Response(request.app.state.observer.metrics.text(), media_type=METRICS_TYPE)
+
+
+async def _openapi(request: Request) -> JSONResponse:
+    return JSONResponse(request.app.openapi())
+
+
+def _probe(endpoint: Callable[[Request], Awaitable[Response]], *errors: dict[str, Any]) -> list[Route]:
+    """Return the routes of a probe; some load balancers ask with HEAD."""
+    name, answers = endpoint.__name__, answer(models.model_of(models.Status), *errors)
+    told = operation_of(name, docstring_of(endpoint), _server.tag, answers)
+    return [DescribedRoute(f"/{name}", endpoint, "GET", **told), Route(f"/{name}", endpoint, methods=["HEAD"])]
+
+
+_PROBES = [*_probe(health), *_probe(ready, problems(503, common=())), Route("/openapi.json", _openapi)]

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from fastapi import Depends, Request
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.operations import arguments as read
@@ -54,19 +53,16 @@ async def sent(request: Request) -> dict[str, Any]:
     return value
 
 
-Body: TypeAlias = Annotated[dict[str, Any], Depends(sent)]
-
-
 async def asked(kind: type[R], body: Mapping[str, Any], **more: Any) -> R:
     """Return the request in a body, with further arguments."""
     read.unknown_arguments(kind.verb, body, body_fields(kind))
     return await offload(lambda: kind.of({**body, **more}), body)
 
 
-def unquoted(id: str) -> str:
+def id_of(request: Request) -> str:
     """Return the id in a path, which may hold any character."""
     try:
-        return unquote(id, errors="strict")
+        return unquote(request.path_params["id"], errors="strict")
     except UnicodeDecodeError as error:
         raise InvalidInputError("the id in the path is not UTF-8") from error
 

@@ -1,50 +1,47 @@
-"""The models of answers, for OpenAPI: made from the types of the answers, but where JSON has another form."""
+"""The schemas of answers, for OpenAPI: made from the types of the answers, but where JSON has another form."""
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
 from enum import Enum, Flag
-from functools import reduce
-from operator import or_
-from typing import Any, Literal, get_args, get_origin
-
-from pydantic import BaseModel, ConfigDict, create_model
+from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 from memorist.audit.log import AuditEntry
 from memorist.operations import requests
 from memorist.operations.answers import Context, TracePage
-from memorist.operations.lines import LoadReport
 from memorist.operations.request import answer_of
 from memorist.operations.table import OPERATIONS
-from memorist.records.codec import Plain, is_inline
-from memorist.records.origins import Origin
-from memorist.records.record import Record
+from memorist.records.codec import is_inline
 from memorist.records.retention import Rule
-from memorist.system.docstrings import docstring_of, with_docstring
-from memorist.system.hints import fields_of, once, read_hint
+from memorist.system.docstrings import docstring_of
+from memorist.system.hints import fields_of, read_hint
+
+Schema: TypeAlias = dict[str, Any]
+SCHEMAS = dict[str, Schema]()
+"""The schemas that have a name, those of every answer that a route has named."""
+_SIMPLE: Mapping[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number", datetime: "string"}
 
 
-@with_docstring
-class Statement(BaseModel):
+@dataclass
+class Statement:
     """A statement; `signature` covers its other fields, and is null where the server cannot sign."""
-
-    model_config = ConfigDict(extra="allow")
 
     type: str
     at: str
     signature: dict[str, str] | None
 
 
-@with_docstring
-class UserBody(BaseModel):
+@dataclass
+class UserBody:
     """A user, or null for the shared records, and how many records there are."""
 
     user: str | None
     count: int
 
 
-@with_docstring
-class AuditEntryBody(BaseModel):
+@dataclass
+class AuditEntryBody:
     """An entry of the audit log; its hash covers all of it, and the hash of the entry before."""
 
     number: int
@@ -58,8 +55,8 @@ class AuditEntryBody(BaseModel):
     hash: str
 
 
-@with_docstring
-class RetentionRule(BaseModel):
+@dataclass
+class RetentionRule:
     """How long records are kept: an age as "90d", or "forever"."""
 
     keep: str
@@ -68,8 +65,8 @@ class RetentionRule(BaseModel):
     where: dict[str, Any] | None = None
 
 
-@with_docstring
-class Caller(BaseModel):
+@dataclass
+class Caller:
     """What the caller's token allows; `tenant` and `user` are null where the token is not bound to one.
 
     `trust` is how far each author of a record is trusted, by the server's settings; `zone` is that of calls which
@@ -84,8 +81,8 @@ class Caller(BaseModel):
     zone: str | None
 
 
-@with_docstring
-class Problem(BaseModel):
+@dataclass
+class Problem:
     """What went wrong (RFC 9457); `error` names the class in `memorist.errors`."""
 
     type: str
@@ -95,12 +92,28 @@ class Problem(BaseModel):
     error: str
 
 
-_WRITTEN: Mapping[Any, type[BaseModel]] = {AuditEntry: AuditEntryBody, Rule: RetentionRule}
+@dataclass
+class Purged:
+    """How many records are gone, for good, or of a dry run would be, and the receipt."""
+
+    purged: int
+    receipt: Statement
+
+
+@dataclass
+class Status:
+    """How the server is."""
+
+    status: Literal["ok"]
+    version: str
+
+
+_INSTEAD: Mapping[Any, type] = {AuditEntry: AuditEntryBody, Rule: RetentionRule}
 _NAMES: Mapping[Any, str] = {
     Context: "ContextAnswer", TracePage: "TracesBody",
     "vectors": "EmbeddingsBody", "entries": "AuditEntries", "rules": "RetentionRules",
 }  # fmt: skip
-"""The names of models that are not made of the name of a type or of a field."""
+"""The names of schemas that are not made of the name of a type or of a field."""
 _FORMS: Mapping[type[requests.Request[Any]], Any] = {
     requests.Vectors: dict[str, list[float]],
     requests.Users: list[UserBody],
@@ -109,68 +122,77 @@ _FORMS: Mapping[type[requests.Request[Any]], Any] = {
 """The answers that JSON has in another form than Python."""
 
 
-def _answer(name: str, about: str | None, **hints: Any) -> type[BaseModel]:
-    """Return a model whose fields, of these types, are always there."""
-    required: Any = {field: (hint, ...) for field, hint in hints.items()}
-    return create_model(name, __doc__=about, **required)
-
-
 def first_paragraph(described: Any) -> str:
     """Return the first paragraph of a docstring, in JSON's words."""
     paragraph = docstring_of(described).partition("\n\n")[0]
     return " ".join(re.sub(r"\bNone\b", "null", paragraph).split())
 
 
-@once
-def model_of(kind: Any) -> type[BaseModel]:
-    """Return the model of a type of answer."""
-    if kind in _WRITTEN:
-        return _WRITTEN[kind]
-    hints: dict[str, Any] = {}
-    for name, hint in fields_of(kind).items():
-        hints |= fields_of(hint) if is_inline(hint) else {name: _form(hint)}
-    return _answer(_NAMES.get(kind, f"{kind.__name__}Body"), first_paragraph(kind), **hints)
+def answer_to(kind: type[requests.Request[Any]]) -> Schema:
+    """Return the schema of the answer to a type of request."""
+    form, field = _FORMS.get(kind) or answer_of(kind), OPERATIONS[kind].field
+    if not field:
+        [model] = read_hint(form).kinds
+        return schema_of(model)
+    return named(_NAMES.get(field, field.capitalize()), {field: form})
 
 
-def _form(hint: Any) -> Any:
-    """Return the type of a value as JSON has it."""
+def named(name: str, hints: Mapping[str, Any], **more: Any) -> Schema:
+    """Return a reference to a schema with fields of these types, which by default are always there."""
+    properties = {field: _titled(field, schema_of(hint)) for field, hint in hints.items()}
+    return _kept(name, {"properties": properties, "required": list(hints), **more})
+
+
+def model_of(kind: Any) -> Schema:
+    """Return a reference to the schema of a type of answer, of which each field has a value."""
+    kind = _INSTEAD.get(kind, kind)
+    if kind.__module__ == __name__:
+        required = [each.name for each in fields(kind) if each.default is MISSING]
+        more = {"additionalProperties": True} if kind is Statement else {}
+        return named(kind.__name__, fields_of(kind), required=required, description=docstring_of(kind), **more)
+    hints = dict[str, Any]()
+    for field, hint in fields_of(kind).items():
+        hints |= fields_of(hint) if is_inline(hint) else {field: hint}
+    return named(_NAMES.get(kind, f"{kind.__name__}Body"), hints, description=first_paragraph(kind))
+
+
+def schema_of(hint: Any) -> Schema:
+    """Return the schema of a value as JSON has it; that of a class has a name, and is referred to."""
     kinds, optional, _ = read_hint(hint)
-    forms = [_plain_form(each) for each in kinds]
-    return reduce(or_, [*forms, *([None] if optional else [])])
+    schemas = [_one(each) for each in kinds]
+    if optional:
+        schemas.append({"type": "null"})
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _plain_form(kind: Any) -> Any:
+def _one(kind: Any) -> Schema:
     origin, inner = get_origin(kind) or kind, get_args(kind)
+    if kind in _SIMPLE:
+        return {"type": _SIMPLE[kind]}
+    if origin is Literal:
+        return {"type": "string", **({"enum": list(inner)} if len(inner) > 1 else {"const": inner[0]})}
     if origin in (list, tuple, Sequence):
-        return list[_form(inner[0])]  # type: ignore[misc]
+        return {"type": "array", "items": schema_of(inner[0])}
     if origin in (dict, Mapping):
-        return dict[str, _form(inner[1])]  # type: ignore[misc]
-    if kind is datetime:
-        return str
-    if not isinstance(kind, type):
-        return kind
+        return {"type": "object", "additionalProperties": inner[1] is Any or schema_of(inner[1])}
+    if kind is Any:
+        return {}
     if issubclass(kind, Flag):
-        return list[str]
+        return {"type": "array", "items": {"type": "string"}}
     if issubclass(kind, Enum):
-        return with_docstring(kind)
-    return model_of(kind) if issubclass(kind, Plain | Record | Origin | Rule | AuditEntry) else kind
+        values = [each.value for each in kind]
+        return _kept(kind.__name__, {"description": docstring_of(kind), "enum": values, "type": "string"})
+    return model_of(kind)
 
 
-def answer_to(kind: type[requests.Request[Any]]) -> type[BaseModel]:
-    """Return the model of the answer to a type of request."""
-    form, field = _FORMS.get(kind) or _form(answer_of(kind)), OPERATIONS[kind].field
-    if field:
-        return _answer(_NAMES.get(field, field.capitalize()), None, **{field: form})
-    [model] = read_hint(form).kinds
-    return model  # type: ignore[no-any-return]
+def _kept(name: str, schema: Schema) -> Schema:
+    """Keep a schema under its name, and return the reference to it."""
+    SCHEMAS[name] = {"type": "object", "title": name, **schema}
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
-Purged = _answer(
-    "Purged",
-    "How many records are gone, for good, or of a dry run would be, and the receipt.",
-    purged=int,
-    receipt=Statement,
-)
-Records = _answer("Records", None, records=list[model_of(Record)])  # type: ignore[misc]
-LoadReportBody = model_of(LoadReport)
-Status = _answer("Status", "How the server is.", status=Literal["ok"], version=str)
+def _titled(name: str, schema: Schema) -> Schema:
+    """Return the schema of a field with a title, which one that is referred to has itself."""
+    if any("$ref" in each for each in schema.get("anyOf", [schema])):
+        return schema
+    return {**schema, "title": name.replace("_", " ").title()}

@@ -1,56 +1,57 @@
 """The routes that are made from the table of operations: arguments in, one call of a verb, its answer out."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from memorist.errors import NotFoundError, ScopeError, shown
 from memorist.operations import requests
 from memorist.operations.table import OPERATIONS, Operation
 from memorist.serve.rest import models
-from memorist.serve.rest.access import ADMITTED, Access
-from memorist.serve.rest.bodies import answered, asked, asked_in_query, sent, unquoted
-from memorist.serve.rest.routing import takes, takes_parameters
+from memorist.serve.rest.access import Access
+from memorist.serve.rest.bodies import answered, asked, asked_in_query, id_of, sent
+from memorist.serve.rest.routing import Endpoint, Routes, parameter, takes, takes_parameters
 from memorist.verbs.texts import described
 
-ID = "The record's id, percent-encoded whole: a slash in it is %2F."
+_TEXT = "The record's id, percent-encoded whole: a slash in it is %2F."
+ID = parameter("id", _TEXT, place="path", type="string")
 _ID: Mapping[str, Any] = {
-    "name": "id", "in": "path", "required": True, "schema": {"type": "string", "title": "Id"}, "description": ID,
+    "name": "id", "in": "path", "required": True, "schema": {"type": "string", "title": "Id"}, "description": _TEXT,
 }  # fmt: skip
 
 
-def add_plain(router: APIRouter, *kinds: type[requests.Request[Any]]) -> None:
+def add_plain(routes: Routes, *kinds: type[requests.Request[Any]]) -> None:
     """Add the routes of requests that the table of operations describes whole."""
     for kind in kinds:
-        operation, told = OPERATIONS[kind], models.first_paragraph(described(kind))
-        router.add_api_route(
-            operation.path,
-            _endpoint(kind, operation),
-            methods=[operation.method],
-            name=kind.verb,
-            description=told + (" Needs an operator's token." if operation.operator else ""),
-            **_described(kind, operation),
-        )
+        operation, text = OPERATIONS[kind], models.first_paragraph(described(kind))
+        if operation.operator:
+            text += " Needs an operator's token."
+        declared = _declared(kind, operation)
+        add = routes.on(operation.method, operation.path, operation.right, name=kind.verb, text=text, **declared)
+        add(_endpoint(kind, operation))
 
 
-def _described(kind: type[requests.Request[Any]], operation: Operation) -> dict[str, Any]:
-    if operation.method != "GET" and kind.arguments():
+def _in_body(kind: type[requests.Request[Any]], operation: Operation) -> bool:
+    return operation.method != "GET" and bool(kind.arguments())
+
+
+def _declared(kind: type[requests.Request[Any]], operation: Operation) -> dict[str, Any]:
+    if _in_body(kind, operation):
         return takes(kind, *operation.statuses)
-    names = [name for name in kind.arguments() if name != "id"]
-    told = takes_parameters(kind, *names, statuses=operation.statuses)
+    told = takes_parameters(kind, *(name for name in kind.arguments() if name != "id"), statuses=operation.statuses)
     if "{id}" in operation.path:
-        told["openapi_extra"]["parameters"].insert(0, dict(_ID))
+        told["parameters"].insert(0, _ID)
     return told
 
 
-def _endpoint(kind: type[requests.Request[Any]], operation: Operation) -> Callable[..., Awaitable[JSONResponse]]:
+def _endpoint(kind: type[requests.Request[Any]], operation: Operation) -> Endpoint:
     async def answer(access: Access, request: Request) -> JSONResponse:
         if operation.operator:
             check_operator(access)
-        ids = {"id": unquoted(request.path_params["id"])} if "{id}" in operation.path else {}
-        if operation.method != "GET" and kind.arguments():
+        ids = {"id": id_of(request)} if "{id}" in operation.path else {}
+        if _in_body(kind, operation):
             made = await asked(kind, await sent(request), **ids)
         else:
             made = asked_in_query(kind, request, **ids)
@@ -62,7 +63,6 @@ def _endpoint(kind: type[requests.Request[Any]], operation: Operation) -> Callab
             raise NotFoundError(f"there is no {named} in this scope")
         return await answered(lambda: operation.told(found), found)
 
-    answer.__annotations__["access"] = Annotated[Access, Depends(ADMITTED[operation.right])]
     return answer
 
 

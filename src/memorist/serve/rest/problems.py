@@ -6,9 +6,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from memorist import errors
 from memorist.serve.auth import UnauthorizedError
@@ -72,10 +72,11 @@ _TOLD: Mapping[int, tuple[str, str, str]] = {
 _FAILED = ("Failed", "", "")
 
 
-def problems(*statuses: int, common: tuple[int, ...] = (401, 403, 422, 429, 503)) -> dict[int | str, dict[str, Any]]:
+def problems(*statuses: int, common: tuple[int, ...] = (401, 403, 422, 429, 503)) -> dict[str, dict[str, Any]]:
     """Return the OpenAPI responses for the errors of a route: those of every route, and these."""
-    problem = {"model": models.Problem, "content": {MEDIA_TYPE: {}}}
-    return {status: {**problem, "description": _TOLD[status][2]} for status in sorted({*common, *statuses})}
+    content = {"application/json": {"schema": models.model_of(models.Problem)}, MEDIA_TYPE: {}}
+    found = sorted({*common, *statuses})
+    return {str(status): {"content": content, "description": _TOLD[status][2]} for status in found}
 
 
 def problem_of(error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:
@@ -95,28 +96,31 @@ def problem_of(error: Exception) -> tuple[int, dict[str, str], dict[str, Any]]:
     return status, headers, _body(status, told(error), name)
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Convert every error of the app into a problem document."""
+async def ours(request: Request, error: Exception) -> JSONResponse:
+    """Answer with an error of this package."""
+    status, headers, body = problem_of(error)
+    request.scope[ERROR] = type(error).__name__
+    if status >= 500:
+        log.error("a request failed: %s", type(error).__name__)
+    return JSONResponse(body, status, headers)
 
-    @app.exception_handler(errors.MemoristError)
-    async def ours(request: Request, error: errors.MemoristError) -> JSONResponse:
-        status, headers, body = problem_of(error)
-        request.scope[ERROR] = type(error).__name__
-        if status >= 500:
-            log.error("a request failed: %s", type(error).__name__)
-        return JSONResponse(body, status, headers)
 
-    @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> JSONResponse:
-        details = {404: "there is no such route", 405: f"this route does not take {request.method}"}
-        detail = details.get(error.status_code, str(error.detail))
-        name = _TOLD.get(error.status_code, _FAILED)[1] or "MemoristError"
-        return _answer(error.status_code, detail, name, dict(error.headers or {}))
+async def of_http(request: Request, error: Exception) -> JSONResponse:
+    """Answer with an error that Starlette raised."""
+    assert isinstance(error, HTTPException)
+    details = {404: "there is no such route", 405: f"this route does not take {request.method}"}
+    detail = details.get(error.status_code, str(error.detail))
+    name = _TOLD.get(error.status_code, _FAILED)[1] or "MemoristError"
+    return _answer(error.status_code, detail, name, dict(error.headers or {}))
 
-    @app.exception_handler(Exception)
-    async def unforeseen(request: Request, error: Exception) -> JSONResponse:
-        # Starlette logs the traceback; the message may quote a memory's text, so the caller does not get it.
-        return _answer(500, "the server failed; see its log", "MemoristError")
+
+async def unforeseen(request: Request, error: Exception) -> JSONResponse:
+    """Answer with an error of neither. Starlette logs the traceback; the message may quote a memory's text."""
+    return _answer(500, "the server failed; see its log", "MemoristError")
+
+
+HANDLERS: Mapping[Any, Any] = {errors.MemoristError: ours, HTTPException: of_http, Exception: unforeseen}
+"""What makes a problem document of each error."""
 
 
 def _answer(status: int, detail: str, name: str, headers: dict[str, str] | None = None) -> JSONResponse:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Path, Request
-from fastapi.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 
 from memorist.engine.cleaning import cleaned
 from memorist.errors import InvalidInputError
@@ -14,18 +14,16 @@ from memorist.operations import requests
 from memorist.records.record import Action, Record
 from memorist.records.times import parse_time
 from memorist.serve.rest import models
-from memorist.serve.rest.access import Access, Reader, Writer
-from memorist.serve.rest.bodies import Body, answered, asked, asked_in_query, unquoted
+from memorist.serve.rest.access import Access
+from memorist.serve.rest.bodies import answered, asked, asked_in_query, id_of, sent
 from memorist.serve.rest.idempotency import Outcome, fingerprint, original, remember_once
 from memorist.serve.rest.plain import ID, add_plain
-from memorist.serve.rest.routing import router_of, takes, takes_parameters
+from memorist.serve.rest.routing import Routes, takes, takes_parameters
 from memorist.system.offload import offload
 
-router, search = router_of("records"), router_of("search")
+routes, search = Routes("records"), Routes("search")
 
-Id = Annotated[str, Path(description=ID)]
-
-add_plain(router, requests.Get, requests.History, requests.Why, requests.Lookup)
+add_plain(routes, requests.Get, requests.History, requests.Why, requests.Lookup)
 add_plain(
     search, requests.Recall, requests.Context, requests.Recent, requests.Browse, requests.Count, requests.Traces,
     requests.Changes, requests.Find, requests.Vectors, requests.Derived, requests.Users,
@@ -33,9 +31,13 @@ add_plain(
 )  # fmt: skip
 
 
-@router.post("/records", status_code=201, response_model=models.Records, **takes(requests.Remember, 202, 404, 409))
-async def remember(access: Writer, body: Body) -> JSONResponse:
+@routes.on(
+    "POST", "/records", "write", keyed=True,
+    **takes(requests.Remember, 202, 404, 409, schema=models.named("Records", {"records": list[Record]}), status=201),
+)  # fmt: skip
+async def remember(access: Access, http: Request) -> JSONResponse:
     """Store records: all of them or none. On disk when it returns; in the order given."""
+    body = await sent(http)
     request = await asked(requests.Remember, body)
     key, memory = access.idempotency_key, access.memory
     if key is None:
@@ -71,46 +73,54 @@ async def _replace_once(access: Access, request: requests.Remember, body: Mappin
     return stored
 
 
-@router.get(
+@routes.on(
+    "GET",
     "/records",
+    "read",
     **takes_parameters(
         requests.Browse, "kind", "since", "until", "as_of", "verified", "min_trust", "key", "key_prefix", "from_source",
         "superseded", "order", "limit", "cursor", "shared", "everyone",
     ),
 )  # fmt: skip
-async def list_records(access: Reader, request: Request) -> JSONResponse:
+async def list_records(access: Access, request: Request) -> JSONResponse:
     """Return a page of records; `POST /v1/browse` takes conditions on their fields too."""
     page = await access.ask(asked_in_query(requests.Browse, request))
     return await answered(page.to_dict, page)
 
 
-@router.patch("/records/{id}", **takes(requests.Revise, 202, 404, 409))
-async def revise(access: Writer, id: Id, body: Body) -> JSONResponse:
+@routes.on("PATCH", "/records/{id}", "write", keyed=True, first=[ID], **takes(requests.Revise, 202, 404, 409))
+async def revise(access: Access, http: Request) -> JSONResponse:
     """Change the fields given; the record as it was stays in its history."""
-    request = await asked(requests.Revise, body, id=unquoted(id))
+    body = await sent(http)
+    request = await asked(requests.Revise, body, id=id_of(http))
     fields = {name: value for name, value in request.changes().items() if name != "expires_at"}
     if fields.get("happened_at") is not None:
         fields["happened_at"] = parse_time(fields["happened_at"], access.memory.zone)
     return await _changed(access, request, Action.REVISED, fields, body)
 
 
-@router.put("/records/{id}/rating", **takes(requests.Rate, 404, 409))
-async def rate(access: Writer, id: Id, body: Body) -> JSONResponse:
+@routes.on("PUT", "/records/{id}/rating", "write", keyed=True, first=[ID], **takes(requests.Rate, 404, 409))
+async def rate(access: Access, http: Request) -> JSONResponse:
     """Give a record feedback from -1 to 1, or take it back with null."""
-    request = await asked(requests.Rate, body, id=unquoted(id))
+    body = await sent(http)
+    request = await asked(requests.Rate, body, id=id_of(http))
     return await _changed(access, request, Action.RATED, {"rating": request.rating}, body)
 
 
-@search.post("/forget", **takes(requests.Forget, 202, 409))
-async def forget(access: Writer, body: Body) -> JSONResponse:
+@search.on("POST", "/forget", "write", keyed=True, **takes(requests.Forget, 202, 409))
+async def forget(access: Access, http: Request) -> JSONResponse:
     """Delete the records named that pass the filter, or all that pass it; superseded ones too."""
+    body = await sent(http)
     return await _forgotten(access, await asked(requests.Forget, body), body)
 
 
-@router.delete("/records/{id}", **takes_parameters(requests.Forget, "source", "derived", statuses=(202, 409)))
-async def forget_one(access: Writer, id: Id, request: Request) -> JSONResponse:
+@routes.on(
+    "DELETE", "/records/{id}", "write", keyed=True, first=[ID],
+    **takes_parameters(requests.Forget, "source", "derived", statuses=(202, 409)),
+)  # fmt: skip
+async def forget_one(access: Access, request: Request) -> JSONResponse:
     """Delete one record, its texts in the history included. An unknown id is ignored."""
-    forget = asked_in_query(requests.Forget, request, ids=(unquoted(id),))
+    forget = asked_in_query(requests.Forget, request, ids=(id_of(request),))
     return await _forgotten(access, forget, forget.given())
 
 

@@ -52,13 +52,13 @@ _RANGES: Mapping[Any, dict[str, Any]] = {
 def body_of(kind: type[requests.Request[Any]]) -> dict[str, Any]:
     """Return the OpenAPI description of a body that `asked` reads."""
     schema = _object(kind, f"{kind.__name__}Body")
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
 
 
-def takes_in_query(kind: type[requests.Request[Any]], *names: str) -> dict[str, Any]:
+def parameters_of(kind: type[requests.Request[Any]], *names: str) -> list[dict[str, Any]]:
     """Return the OpenAPI description of the named parameters of a query that `asked_in_query` reads."""
     schema = _object(kind, "")
-    return {"parameters": [_parameter(name, schema["properties"][name], schema.get("required", ())) for name in names]}
+    return [_parameter(name, schema["properties"][name], schema.get("required", ())) for name in names]
 
 
 def _parameter(name: str, schema: dict[str, Any], required: Collection[str]) -> dict[str, Any]:

@@ -6,12 +6,11 @@ import tempfile
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Query, Request
-from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from starlette.background import BackgroundTask
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, JSONResponse, StreamingResponse
 
 from memorist.errors import FormatError, MemoristError, StoreUnavailableError
 from memorist.imports import ExportReport, writers
@@ -20,19 +19,20 @@ from memorist.imports.registry import writer_named
 from memorist.imports.staged import Staged
 from memorist.memory import Memory
 from memorist.operations import requests
+from memorist.operations.lines import LoadReport
 from memorist.serve.rest import models
-from memorist.serve.rest.access import Access, Admin, KeyedAdmin, Reader, Writer
+from memorist.serve.rest.access import Access
 from memorist.serve.rest.bodies import asked_in_query
 from memorist.serve.rest.idempotency import Outcome
 from memorist.serve.rest.plain import add_plain, check_operator
 from memorist.serve.rest.problems import problem_of, problems
-from memorist.serve.rest.routing import router_of, takes_parameters
-from memorist.serve.rest.schemas import takes_in_query
+from memorist.serve.rest.routing import Routes, answer, parameter, takes_parameters
+from memorist.serve.rest.schemas import parameters_of
 from memorist.serve.uploads import forget
 
-router = router_of("the whole")
-add_plain(router, requests.Check, requests.Checkpoint, requests.Retain, requests.Retention)
-add_plain(router, requests.Secrets, requests.Sweep)
+routes = Routes("the whole")
+add_plain(routes, requests.Check, requests.Checkpoint, requests.Retain, requests.Retention)
+add_plain(routes, requests.Secrets, requests.Sweep)
 
 STREAMING = tuple(f"/v1/{each}" for each in "export load backup check reindex purge retention secrets sweep".split())
 """The paths without a limit of the whole time."""
@@ -43,27 +43,26 @@ LEFT_OUT = "Memorist-Left-Out"
 """The header that says what an export has no place for."""
 _PIECE = 1 << 20
 _LONGEST_LINE = 64 * 1024 * 1024
-_LINES: dict[str, Any] = {"content": {LINES: {"schema": {"type": "string"}}}}
+_TEXT: dict[str, Any] = {"type": "string"}
+_DEFAULT = "memorist"
+_TO = parameter("to", f"The format: {', '.join(writer.name for writer in writers())}.", default=_DEFAULT, **_TEXT)
 
 
-_TO = f"The format: {', '.join(writer.name for writer in writers())}."
-
-
-@router.get(
+@routes.on(
+    "GET",
     "/export",
-    response_class=StreamingResponse,
-    responses={200: _LINES, **problems()},
-    openapi_extra=takes_in_query(requests.Browse, "everyone", "kind"),
+    "read",
+    answer(_TEXT, problems(), media=LINES),
+    first=[_TO],
+    parameters=parameters_of(requests.Browse, "everyone", "kind"),
 )
-async def export(
-    access: Reader, request: Request, to: Annotated[str, Query(description=_TO)] = "memorist"
-) -> StreamingResponse:
+async def export(access: Access, request: Request) -> StreamingResponse:
     """Return every record of the scope as lines of JSON, as they are read; `load` takes them.
 
     Another format gets the current records, without those of the kind "state" unless it is named. What has no place in
     it is said in the header `Memorist-Left-Out`, such as `12 links and 3 ratings`.
     """
-    to = request.state.query.pop("to", to)
+    to = request.state.query.pop("to", _DEFAULT)
     asked = asked_in_query(requests.Browse, request)
     if asked.everyone:
         await access.ask(requests.Count(everyone=True))  # what is refused is refused before the answer begins
@@ -85,13 +84,15 @@ async def export_answer(memory: Memory, to: str, **options: Any) -> StreamingRes
     return StreamingResponse(pieces, headers=headers, media_type=writer.media, background=BackgroundTask(staged.close))
 
 
-@router.post(
+@routes.on(
+    "POST",
     "/load",
-    response_model=models.LoadReportBody,
-    responses=problems(408, 413),
-    openapi_extra={"requestBody": {"required": True, **_LINES}},
+    "write",
+    answer(models.model_of(LoadReport), problems(408, 413)),
+    keyed=True,
+    requestBody={"required": True, "content": {LINES: {"schema": _TEXT}}},
 )
-async def load(access: Writer, request: Request) -> JSONResponse:
+async def load(access: Access, request: Request) -> JSONResponse:
     """Store what `export` wrote, each record under its own user; records already there are left alone.
 
     The lines are stored in batches as they arrive. What was stored before a connection broke off stays, and sending
@@ -119,12 +120,13 @@ async def _lines_of(request: Request) -> AsyncIterator[bytes]:
         yield bytes(rest)
 
 
-@router.post(
-    "/purge",
-    response_model=models.Purged,
-    **takes_parameters(requests.Purge, "shared", "dry_run", statuses=(409,)),
-)
-async def purge(access: KeyedAdmin, request: Request) -> JSONResponse:
+@routes.on(
+    "POST", "/purge", "admin", keyed=True,
+    **takes_parameters(
+        requests.Purge, "shared", "dry_run", statuses=(409,), schema=models.model_of(models.Purged)
+    ),
+)  # fmt: skip
+async def purge(access: Access, request: Request) -> JSONResponse:
     """Delete everything of a user, history, name and tokens included, and leave no byte of it in the store."""
     purge = asked_in_query(requests.Purge, request)
 
@@ -138,15 +140,10 @@ async def purge(access: KeyedAdmin, request: Request) -> JSONResponse:
     return JSONResponse(outcome)
 
 
-@router.get(
-    "/backup",
-    response_class=FileResponse,
-    responses={
-        200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
-        **problems(),
-    },
+@routes.on(
+    "GET", "/backup", "admin", answer({**_TEXT, "format": "binary"}, problems(), media="application/octet-stream")
 )
-async def backup(access: Admin) -> FileResponse:
+async def backup(access: Access, request: Request) -> FileResponse:
     """Return a checked copy of the whole store, of every tenant: for an operator's token."""
     check_operator(access)
     folder = _scratch()
@@ -169,8 +166,8 @@ def _scratch() -> tempfile.TemporaryDirectory[str]:
         ) from error
 
 
-@router.get("/audit", **takes_parameters(requests.Audit, "after", "limit"))
-async def audit(access: Admin, request: Request) -> JSONResponse:
+@routes.on("GET", "/audit", "admin", **takes_parameters(requests.Audit, "after", "limit"))
+async def audit(access: Access, request: Request) -> JSONResponse:
     """Return entries of the audit log: about the user named, or, for an operator's token, all."""
     if access.memory.scope.user is None:
         check_operator(access)
@@ -178,13 +175,14 @@ async def audit(access: Admin, request: Request) -> JSONResponse:
     return JSONResponse({"entries": [entry.to_dict() for entry in found]})
 
 
-@router.post(
+@routes.on(
+    "POST",
     "/reindex",
-    response_class=StreamingResponse,
-    responses={200: _LINES, **problems()},
-    openapi_extra=takes_in_query(requests.Reindex, "missing"),
+    "admin",
+    answer(_TEXT, problems(), media=LINES),
+    parameters=parameters_of(requests.Reindex, "missing"),
 )
-async def reindex(access: Admin, request: Request) -> StreamingResponse:
+async def reindex(access: Access, request: Request) -> StreamingResponse:
     """Embed every record of the store anew, or only what has no vector yet: for an operator's token.
 
     Answers with lines of JSON: `{"done": 256, "total": 1000}` on the way, `{"embedded": 1000}` at the end.
