@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 from memorist.audit.log import CHECKPOINT, AuditEntry, Counts
 from memorist.audit.signing import key_file, signed
-from memorist.engine.base import Engine, WrappedEngine
-from memorist.engine.core import Core
+from memorist.engine.core import Core, Layer
 from memorist.errors import InvalidInputError
 from memorist.operations import requests
 from memorist.operations.calls import Call
@@ -49,19 +48,11 @@ async def checkpoint(core: Core, call: Call, request: requests.Checkpoint) -> di
     return signed(statement, key_file(core.settings.signing_key))
 
 
-class AuditingEngine(WrappedEngine):
-    """Notes reads in the audit log, where the store's mode says so; the mode is read once a minute.
+class AuditingEngine(Layer):
+    """Notes reads in the audit log, where the store's mode says so; the mode is read once a minute."""
 
-    Args:
-        inner: the engine that answers.
-        core: the store, and the clock.
-    """
-
-    def __init__(self, inner: Engine, core: Core) -> None:
-        super().__init__(inner)
-        self._core = core
-        self._noted = False
-        self._asked: datetime | None = None
+    _noted = False
+    _asked: datetime | None = None
 
     async def answer(self, call: Call, request: Request[T]) -> T:
         given = await self._inner.answer(call, request)

@@ -12,6 +12,7 @@ import numpy as np
 
 from memorist.config import Settings
 from memorist.embedders import BatchedEmbedder, open_embedder, unit_rows
+from memorist.engine.base import Engine, WrappedEngine
 from memorist.engine.cleaning import cleaned
 from memorist.errors import EmbedderError, InvalidInputError, MemoristError
 from memorist.operations import cursors
@@ -204,6 +205,19 @@ def _set_at(vectors: list[Vector | None], positions: Sequence[int], rows: Iterab
 def _key(record: Record) -> tuple[Any, ...]:
     """Return the data that determines a record's terms and marks."""
     return record.text, record.kind, speaker_of(record), record.at, record.at.utcoffset()
+
+
+class Layer(WrappedEngine):
+    """A layer of the engine in this process, which uses what the handlers do.
+
+    Args:
+        inner: the engine that answers.
+        core: the store, the embedder and the clock.
+    """
+
+    def __init__(self, inner: Engine, core: Core) -> None:
+        super().__init__(inner)
+        self._core = core
 
 
 class _Ticks:

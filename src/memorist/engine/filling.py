@@ -5,8 +5,7 @@ import logging
 from typing import TypeVar
 
 from memorist.engine import upkeep
-from memorist.engine.base import Engine, WrappedEngine
-from memorist.engine.core import Core
+from memorist.engine.core import Layer
 from memorist.errors import MemoristError
 from memorist.operations import requests
 from memorist.operations.calls import Call
@@ -17,20 +16,12 @@ T = TypeVar("T")
 log = logging.getLogger("memorist.sweep")
 
 
-class FillingEngine(WrappedEngine):
-    """Begins to embed once records were stored with ``embed="behind"``, and ends that before it closes.
+class FillingEngine(Layer):
+    """Begins to embed once records were stored with ``embed="behind"``, and ends that before it closes."""
 
-    Args:
-        inner: the engine that answers.
-        core: the store and the embedder.
-    """
-
-    def __init__(self, inner: Engine, core: Core) -> None:
-        super().__init__(inner)
-        self._core = core
-        self._is_open = False
-        self._filling: asyncio.Task[None] | None = None
-        self._unfilled = False
+    _is_open = False
+    _filling: asyncio.Task[None] | None = None
+    _unfilled = False
 
     async def open(self, call: Call) -> Scope:
         scope = await self._inner.open(call)

@@ -6,8 +6,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from memorist.embedders import BundledEmbedder
-from memorist.engine.base import Engine, WrappedEngine
-from memorist.engine.core import Core
+from memorist.engine.core import Layer
 from memorist.errors import MemoristError
 from memorist.languages import CODES, is_english, is_known, language, languages_of
 from memorist.operations.calls import Call
@@ -23,18 +22,10 @@ _MOST_READ = 1000
 """So many records are read to see what languages they are in."""
 
 
-class AdvisingEngine(WrappedEngine):
-    """Warns once, after the first recall, of what an earlier version's vectors do not know of the caller's records.
+class AdvisingEngine(Layer):
+    """Warns once, after the first recall, of what an earlier version's vectors do not know of the caller's records."""
 
-    Args:
-        inner: the engine that answers.
-        core: the store and the embedder.
-    """
-
-    def __init__(self, inner: Engine, core: Core) -> None:
-        super().__init__(inner)
-        self._core = core
-        self._advised = False
+    _advised = False
 
     async def answer(self, call: Call, request: Request[T]) -> T:
         given = await self._inner.answer(call, request)

@@ -2,8 +2,7 @@
 
 from typing import TypeVar
 
-from memorist.engine.base import Engine, WrappedEngine
-from memorist.engine.core import Core
+from memorist.engine.core import Layer
 from memorist.errors import EmbedderMismatchError
 from memorist.operations.calls import Call
 from memorist.operations.requests import Request
@@ -11,17 +10,8 @@ from memorist.operations.requests import Request
 T = TypeVar("T")
 
 
-class RetryingEngine(WrappedEngine):
-    """Answers a second time where the store got the vectors of another embedder that this one can be.
-
-    Args:
-        inner: the engine that answers.
-        core: the store and the embedder.
-    """
-
-    def __init__(self, inner: Engine, core: Core) -> None:
-        super().__init__(inner)
-        self._core = core
+class RetryingEngine(Layer):
+    """Answers a second time where the store got the vectors of another embedder that this one can be."""
 
     async def answer(self, call: Call, request: Request[T]) -> T:
         try:

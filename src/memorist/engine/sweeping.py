@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from memorist.engine import upkeep
-from memorist.engine.base import Engine, WrappedEngine
-from memorist.engine.core import Core
+from memorist.engine.base import Engine
+from memorist.engine.core import Core, Layer
 from memorist.errors import MemoristError
 from memorist.operations import requests
 from memorist.operations.calls import Call
@@ -19,17 +19,11 @@ _SWEEP_EVERY = timedelta(minutes=1)
 _ENFORCE_EVERY = timedelta(hours=1)
 
 
-class SweepingEngine(WrappedEngine):
-    """Sweeps the store when it is opened and then before a write, at most once a minute.
-
-    Args:
-        inner: the engine that answers.
-        core: the store, and the clock.
-    """
+class SweepingEngine(Layer):
+    """Sweeps the store when it is opened and then before a write, at most once a minute."""
 
     def __init__(self, inner: Engine, core: Core) -> None:
-        super().__init__(inner)
-        self._core = core
+        super().__init__(inner, core)
         self._swept = core.clock()
         self._enforced: datetime | None = None
 

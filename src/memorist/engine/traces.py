@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from memorist.engine.base import Engine, WrappedEngine
-from memorist.engine.core import Core
+from memorist.engine.base import Engine
+from memorist.engine.core import Core, Layer
 from memorist.errors import ConflictError
 from memorist.operations import cursors, requests
 from memorist.operations.answers import Context, ContextItem, Trace, TracedHit, TracePage
@@ -48,19 +48,13 @@ class _Ended:
     error: str | None = None
 
 
-class TraceKeepingEngine(WrappedEngine):
+class TraceKeepingEngine(Layer):
     """Keeps a trace of each recall and context, written once the call has been answered.
 
-    A trace that cannot be written is logged, and changes nothing for the call.
-
-    Args:
-        inner: the engine that answers.
-        core: the store, and how long a trace is kept.
-    """
+    A trace that cannot be written is logged, and changes nothing for the call."""
 
     def __init__(self, inner: Engine, core: Core) -> None:
-        super().__init__(inner)
-        self._core = core
+        super().__init__(inner, core)
         self._pending: set[asyncio.Task[None]] = set()
 
     async def answer(self, call: Call, request: Request[T]) -> T:
