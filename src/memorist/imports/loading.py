@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -422,12 +422,19 @@ def _changes(record: Record, draft: Draft | Record) -> dict[str, Any]:
         if draft.cue is not None:
             found["cue"] = draft.cue
     if before[16:] != after[16:]:
-        moment = None if draft.happened_at is None else parse_time(draft.happened_at)
-        if moment is not None and moment != record.happened_at:
-            found["happened_at"] = moment
-        if any(payload.get(name) not in (None, record.payload.get(name)) for name in ("role", "speaker")):
-            found["metadata"] = {**record.metadata, **(draft.metadata or {})}
+        found |= _changes_beside_the_text(record, draft, payload)
     if found or is_moved:
         payload.pop(NAME, None)  # it stays with the import that added it
         found["payload"] = {**record.payload, **payload}
+    return found
+
+
+def _changes_beside_the_text(record: Record, draft: Draft | Record, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the time, and the metadata where another said it, if the source says them otherwise than before."""
+    found = dict[str, Any]()
+    moment = None if draft.happened_at is None else parse_time(draft.happened_at)
+    if moment is not None and moment != record.happened_at:
+        found["happened_at"] = moment
+    if any(payload.get(name) not in (None, record.payload.get(name)) for name in ("role", "speaker")):
+        found["metadata"] = {**record.metadata, **(draft.metadata or {})}
     return found

@@ -134,23 +134,6 @@ def _meant(
     """Yield the times that a phrase points at: one, but for a weekday and for a date without a year."""
     step = rule.step or 0
     match rule.kind:
-        case "date" if rule.unit:
-            month, day = map(int, rule.unit.split("-"))
-            for year in _years(month, day, now, years, lies):
-                yield calendar.days(datetime(year, month, day, tzinfo=now.tzinfo))
-        case "date":
-            for start in _days(of, match, now, years, lies):
-                yield calendar.days(start.replace(tzinfo=now.tzinfo))
-        case "month" | "season" | "month of year" | "season of year":
-            is_month = rule.kind.startswith("month")
-            month = _month(of, match) if is_month else int(_meaning(of, "season", match))
-            told = _year(match) if rule.step is None else now.year + step
-            side: Lies = "behind" if lies == "either" else lies
-            for year in _years(month, 1, now, years, side, 1 if is_month else 3) if told is None else (told,):
-                start = datetime(year, month, 1, tzinfo=now.tzinfo)
-                yield calendar.months(start, 1, "month") if is_month else calendar.months(start, 3, "season")
-        case "year":
-            yield calendar.months(datetime(_year(match) or 0, 1, 1, tzinfo=now.tzinfo), 12, "year")
         case "counted":
             count, unit = _count(of, match)
             yield calendar.counted(now, step * count, unit)
@@ -161,8 +144,46 @@ def _meant(
         case "on":
             for one in _STEPS[lies]:
                 yield calendar.period(now, one, _period(of, match))
-        case _:
+        case "period":
             yield calendar.period(now, step, rule.unit or _period(of, match))
+        case _:
+            yield from _dated(of, rule, match, now, years, lies)
+
+
+def _dated(
+    of: Grammar, rule: Rule, match: re.Match[str], now: datetime, years: Sequence[int], lies: Lies
+) -> Iterator[Span]:
+    """Yield the times that a date points at: a day, a month, a season or a year."""
+    match rule.kind:
+        case "date":
+            days = _days_of_year(rule.unit, now, years, lies) if rule.unit else _days(of, match, now, years, lies)
+            for start in days:
+                yield calendar.days(start.replace(tzinfo=now.tzinfo))
+        case "month" | "month of year":
+            for start in _starts(_month(of, match), 1, rule, match, now, years, lies):
+                yield calendar.months(start, 1, "month")
+        case "season" | "season of year":
+            for start in _starts(int(_meaning(of, "season", match)), 3, rule, match, now, years, lies):
+                yield calendar.months(start, 3, "season")
+        case "year":
+            yield calendar.months(datetime(_year(match) or 0, 1, 1, tzinfo=now.tzinfo), 12, "year")
+
+
+def _days_of_year(day: str, now: datetime, years: Sequence[int], lies: Lies) -> Iterator[datetime]:
+    """Yield the midnights of a day of the year, as "12-24", in UTC, in each of the years that it may be of."""
+    month, number = map(int, day.split("-"))
+    for year in _years(month, number, now, years, lies):
+        yield datetime(year, month, number, tzinfo=UTC)
+
+
+def _starts(
+    month: int, months: int, rule: Rule, match: re.Match[str], now: datetime, years: Sequence[int], lies: Lies
+) -> Iterator[datetime]:
+    """Yield where so many months begin, in the year that a phrase names or in each of those that it may be of."""
+    named = _year(match) if rule.step is None else now.year + rule.step
+    side: Lies = "behind" if lies == "either" else lies
+    for year in _years(month, 1, now, years, side, months) if named is None else (named,):
+        yield datetime(year, month, 1, tzinfo=now.tzinfo)
 
 
 def _days(of: Grammar, match: re.Match[str], now: datetime, years: Sequence[int], lies: Lies) -> Iterator[datetime]:
