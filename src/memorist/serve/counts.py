@@ -1,4 +1,8 @@
-"""What is left of each token's limits, in a fixed piece of memory that the workers of one server share."""
+"""What is left of each token's limits, in a fixed piece of memory that the workers of one server share.
+
+The package limits has windows in place of buckets that refill, takes one amount at a time where a request takes three
+or none, and counts across processes only through a server such as Redis or memcached.
+"""
 
 import math
 import mmap

@@ -1,4 +1,8 @@
-"""Edits that add memorist to the text of an agent's settings file, or remove it."""
+"""Edits that add memorist to the text of an agent's settings file, or remove it.
+
+TOML is edited as text, not by tomlkit: what tomlkit leaves after a table was added and deleted again is not the file as
+it was, byte for byte, and the core would need it for the one file of Codex.
+"""
 
 import json
 import re
