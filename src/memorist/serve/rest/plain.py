@@ -39,10 +39,12 @@ def _in_body(kind: type[requests.Request[Any]], operation: Operation) -> bool:
 
 def _declared(kind: type[requests.Request[Any]], operation: Operation) -> dict[str, Any]:
     if _in_body(kind, operation):
-        return takes(kind, *operation.statuses)
-    told = takes_parameters(kind, *(name for name in kind.arguments() if name != "id"), statuses=operation.statuses)
+        told = takes(kind, *operation.statuses)
+    else:
+        names = [name for name in kind.arguments() if name != "id"]
+        told = takes_parameters(kind, *names, statuses=operation.statuses)
     if "{id}" in operation.path:
-        told["parameters"].insert(0, _ID)
+        told["parameters"] = [_ID, *told.get("parameters", ())]
     return told
 
 
