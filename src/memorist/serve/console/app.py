@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -93,10 +94,10 @@ def add_console(app: Starlette, limits: Limits) -> None:
     server, sessions = app.state.server, Sessions()
     app.state.load_bytes = limits.load_bytes  # the most of an upload, and of what it holds unpacked
     app.router.routes.extend(_routes(server, sessions))
-    told = app.exception_handlers[HTTPException]
+    told: Any = app.exception_handlers[HTTPException]
 
     async def missing(request: Request, error: Exception) -> Response:
-        answer: Response = await told(request, error)  # type: ignore[misc, assignment]
+        answer: Response = await told(request, error)
         if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/"):
             problem = json.loads(bytes(answer.body))
             detail = "there is no such page" if answer.status_code == 404 else problem["detail"]

@@ -237,7 +237,7 @@ class MemoryTools:
             cost: how much money.
             score: how good the outcome was, by convention 0 to 1.
         """
-        measures = {"seconds": seconds, "tokens": tokens, "cost": cost, "score": score}
+        measures: dict[str, Any] = {"seconds": seconds, "tokens": tokens, "cost": cost, "score": score}
         return self._shown(
             await self._memory.tools.record(question, tool, arguments, result, success=success, **measures, **fields)
         )
