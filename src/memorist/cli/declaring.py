@@ -125,7 +125,7 @@ class _Option(click.Option):
         super().__init__(names, **settings)
 
     @property
-    def help(self) -> str | None:  # type: ignore[override]
+    def help(self) -> str | None:
         return self._tell()
 
     @help.setter
@@ -204,7 +204,7 @@ def parameters(function: Function, asks: str | None = None) -> list[click.Parame
     hints = {
         name: hint
         for name, hint in function.__annotations__.items()
-        if name != "return" and hint is not click.Context and get_origin(hint) is not Unpack
+        if name != "return" and hint is not click.Context and getattr(hint, "__origin__", None) is not Unpack
     }
     names, values = list(hints), getattr(function, "__defaults__", None) or ()
     defaults = {name: {"default": value} for name, value in zip(names[len(names) - len(values) :], values, strict=True)}
