@@ -308,7 +308,7 @@ SAFE: Mapping[str, str] = {
     "cli/__init__.py": "/dev/null in the place of a closed stream",
     "cli/servers.py": "a file of its own in the state folder",
     "cli/hooks/run.py": "a log of its own in the state folder",
-    "adapters/llm_agents/memory_stores/lines.py": "a file that was read through `read_file` before it is written",
+    "adapters/host_files/lines.py": "a file that was read through `read_file` before it is written",
     "embedders/sessions.py": "a file that it has just made",
     "errors.py": "metadata of the package",
     "files/foreign.py": "it refuses a memory's file, by what stands in it",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 
-from memorist.adapters.chroma import ChromaFolder, Embedding, Row
+from memorist.adapters.host_files.chroma import ChromaFolder, Embedding, Row
 from memorist.blocking_client import run
 from memorist.embedders import Embedder
 from memorist.errors import InvalidInputError

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from memorist.adapters.chroma import Row
 from memorist.adapters.entries import id_in
+from memorist.adapters.host_files.chroma import Row
 from memorist.adapters.mango.layered import Layer, LayeredMemory
 from memorist.adapters.opening import AnyMemory, behind
 from memorist.blocking_client import run

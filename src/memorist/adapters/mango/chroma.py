@@ -1,4 +1,4 @@
-"""Mango's memory in a Chroma folder, in the collections and fields that Mango documents."""
+"""Mango's memory in a Chroma folder, in the collections and fields that Mango documents; see `host_files`."""
 
 import json
 import logging
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memorist.adapters.chroma import ChromaFolder, Embedding, Row, Rows, translated
+from memorist.adapters.host_files.chroma import ChromaFolder, Embedding, Row, Rows, translated
 from memorist.adapters.mango.layered import LAYERS, Layer, LayeredMemory
 from memorist.adapters.mango.types import make_entry_id
 

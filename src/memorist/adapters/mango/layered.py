@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from memorist.adapters.chroma import Row
+from memorist.adapters.host_files.chroma import Row
 from memorist.adapters.mango.types import MemoryEntry, MemoryService, TextMemoryEntry, TrainingEntry, make_entry_id
 from memorist.operations import arguments
 from memorist.records.content import whole

@@ -1,4 +1,4 @@
-"""Promptise's provider on Chroma."""
+"""Promptise's provider on Chroma; see `host_files`."""
 
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from memorist.adapters.chroma import ChromaFolder, Embedding, Row, Rows
+from memorist.adapters.host_files.chroma import ChromaFolder, Embedding, Row, Rows
 from memorist.adapters.promptise.providers import Provider
 from memorist.adapters.promptise.types import MemoryResult, MemoryScope
 

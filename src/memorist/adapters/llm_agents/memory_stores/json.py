@@ -1,4 +1,4 @@
-"""Episodes in a JSONL file."""
+"""Episodes in a JSONL file; see `host_files`."""
 
 import asyncio
 import threading
@@ -9,10 +9,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from memorist.adapters.host_files.lines import LinesFile
 from memorist.adapters.llm_agents.base.memory_store import BaseMemoryStore
 from memorist.adapters.llm_agents.data_structures.memory import Episode, RecallMode, in_utc, own_copy
 from memorist.adapters.llm_agents.errors import MemoryStoreError, MemoryStoreWarning, known
-from memorist.adapters.llm_agents.memory_stores.lines import LinesFile
 
 
 class JSONMemoryStore(BaseMemoryStore):

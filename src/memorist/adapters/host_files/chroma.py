@@ -1,4 +1,4 @@
-"""Collections in a Chroma folder, written and searched directly: what Mango, Promptise and LoCAL2 keep."""
+"""Collections in a Chroma folder, written and searched directly, as Mango, Promptise and LoCAL2 do."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
