@@ -1,4 +1,4 @@
-"""Personal, task and tool memory, as their document describes them: arguments, texts, errors, and flows."""
+"""Personal, task and tool memory, as their document describes them, by what is stored and what is told of it."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -15,6 +15,7 @@ from memorist.adapters.agentscope import (
     ToolResponse,
 )
 from memorist.memory import Memory
+from memorist.records.record import Kind
 from memorist.testing import HashEmbedder
 
 pytestmark = pytest.mark.anyio
@@ -38,15 +39,14 @@ def call(**fields: Any) -> str:
     return json.dumps({**SEARCHES, **fields})
 
 
-class Runner:
-    """A runner of one's own, in the place of the engine's: it notes what it is asked, and answers or fails."""
+class Elsewhere:
+    """A runner of one's own, in the place of the engine's: it answers one text, or fails."""
 
-    def __init__(self, *answers: Any) -> None:
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+    def __init__(self, answer: str | Exception) -> None:
         self.entered = 0
-        self._answers = list(answers)
+        self._answer = answer
 
-    async def __aenter__(self) -> "Runner":
+    async def __aenter__(self) -> "Elsewhere":
         self.entered += 1
         return self
 
@@ -54,11 +54,22 @@ class Runner:
         self.entered -= 1
 
     async def async_execute(self, name: str, **arguments: Any) -> dict[str, Any]:
-        self.asked.append((name, arguments))
-        answer = self._answers.pop(0) if self._answers else {"answer": "", "success": True, "metadata": {}}
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return {"answer": self._answer, "success": True, "metadata": {}}
+
+
+async def recorded(memory: Memory) -> list[list[str]]:
+    """Return what was recorded of alice, oldest first: of a task its messages, of a call its result, else a text."""
+    found = []
+    for each in await memory.scoped(user="alice").recent(100):
+        if each.kind is Kind.EXPERIENCE:
+            found.append([message["content"] for message in each.payload["trajectory"]["messages"]])
+        elif each.kind is Kind.TOOL_USE:
+            found.append([each.payload["result"]])
+        elif each.kind is Kind.FACT:
+            found.append([each.content])
+    return found[::-1]
 
 
 Make = Callable[..., Any]
@@ -66,15 +77,12 @@ Make = Callable[..., Any]
 
 @pytest.fixture
 async def entered(memory: Memory) -> AsyncIterator[Make]:
-    """Return a function that makes a memory of a kind, entered; with answers, on a runner that gives them."""
+    """Return a function that makes a memory of a kind, entered."""
     made: list[Any] = []
 
-    async def make(kind: Any, *answers: Any, **arguments: Any) -> Any:
-        one = kind(user_name="alice", memory=memory, **arguments)
-        if answers:
-            one.app = Runner(*answers)
-        made.append(await one.__aenter__())
-        return one
+    async def make(kind: Any, **arguments: Any) -> Any:
+        made.append(await kind(user_name="alice", memory=memory, **arguments).__aenter__())
+        return made[-1]
 
     yield make
     for one in made:
@@ -106,15 +114,14 @@ async def test_it_must_be_entered_before_it_is_used(kind: Any, memory: Memory) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_nothing_to_record_or_to_ask_is_nothing_done(kind: Any, entered: Make) -> None:
-    one = await entered(kind, {"answer": "something"})
-    assert await one.record(None) is None
-    assert await one.record([]) is None
-    assert await one.record([None, None]) is None
-    assert await one.retrieve(None) == ""
-    assert await one.retrieve([]) == ""
-    assert await one.retrieve(user("")) == ""
-    assert one.app.asked == []
+async def test_nothing_to_record_or_to_ask_is_nothing_done(kind: Any, memory: Memory, entered: Make) -> None:
+    one = await entered(kind)
+    for nothing in (None, [], [None, None]):
+        assert await one.record(nothing) is None
+    assert await memory.count() == 0
+    await one.record([user(call())])
+    for nothing in (None, [], user("")):
+        assert await one.retrieve(nothing) == ""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -133,7 +140,7 @@ async def test_only_messages_are_recorded_and_asked(kind: Any, wrong: Any, enter
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_runner_of_ones_own_takes_the_engines_place(kind: Any, memory: Memory) -> None:
     one = kind(user_name="alice", memory=memory)
-    one.app = runner = Runner({"answer": "from elsewhere"})
+    one.app = runner = Elsewhere("from elsewhere")
     async with one:
         assert runner.entered == 1
         assert await one.retrieve(user("search")) == "from elsewhere"
@@ -154,29 +161,39 @@ async def test_a_call_without_an_argument_is_answered_by_the_name_of_the_argumen
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_the_models_arguments_cannot_name_another_workspace_or_flow(kind: Any, entered: Make) -> None:
-    one = await entered(kind, {"answer": ""}, {"answer": ""})
-    await one.record_to_memory("because", [call()], workspace_id="bob", name="delete_everything")
-    await one.retrieve_from_memory(["search"], workspace_id="bob", name="delete_everything")
-    assert {arguments["workspace_id"] for _, arguments in one.app.asked} == {"alice"}
-    assert "delete_everything" not in {name for name, _ in one.app.asked}
+async def test_the_models_arguments_cannot_name_another_workspace_or_flow(
+    kind: Any, memory: Memory, entered: Make
+) -> None:
+    one = await entered(kind)
+    await memory.scoped(user="bob").facts.add("Bob's secret")
+    other = {"workspace_id": "bob", "name": "delete_everything"}
+    assert said(await one.record_to_memory("because", [call()], **other)).startswith("Successfully recorded 1 ")
+    found = said(await one.retrieve_from_memory(["search"], **other))
+    assert "search" in found and "secret" not in found
+    assert [each.content for each in await memory.scoped(user="bob").recent()] == ["Bob's secret"]
 
 
 @pytest.mark.parametrize(
     ("kind", "told", "found"),
     [
-        (ReMePersonalLongTermMemory, "Memory recording completed.", "Keyword 'tea':\ngreen"),
-        (ReMeTaskLongTermMemory, "Successfully recorded 1 task memory/memories.", "Keyword 'tea':\ngreen"),
+        (
+            ReMePersonalLongTermMemory,
+            "Successfully recorded 1 memory/memories to personal memory.",
+            "Keyword 'tea':\nI like tea",
+        ),
+        (
+            ReMeTaskLongTermMemory,
+            "Successfully recorded 1 task memory/memories.",
+            "Keyword 'tea':\n(from the tool) I like tea",
+        ),
     ],
 )
 async def test_a_model_that_gives_one_text_for_a_list_is_understood(
-    kind: Any, told: str, found: str, entered: Make
+    kind: Any, told: str, found: str, memory: Memory, entered: Make
 ) -> None:
-    one = await entered(kind, {"answer": ""}, {"answer": "green"})
+    one = await entered(kind)
     assert said(await one.record_to_memory("because", "I like tea")) == told
-    contents = [each["content"] for each in one.app.asked[0][1]["trajectories"][0]["messages"]]
-    assert contents[:2] == ["because", "I like tea"]
-    assert len(contents) == 3
+    assert await recorded(memory) == [["I like tea"]]
     assert said(await one.retrieve_from_memory("tea")) == found
 
 
@@ -213,13 +230,12 @@ async def test_a_blank_item_is_not_recorded_nor_is_what_stands_around_it(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_messages_content_may_be_a_list_of_texts(kind: Any, entered: Make) -> None:
-    one = await entered(kind, {"answer": ""}, {"answer": ""}, {"answer": "something"})
+async def test_a_messages_content_may_be_a_list_of_texts(kind: Any, memory: Memory, entered: Make) -> None:
+    one = await entered(kind)
     await one.record([user([call(), call(output="other")])])
-    assert "Found 10 results" in str(one.app.asked)
-    assert "other" in str(one.app.asked)
-    await one.retrieve(user(["search", "fetch"]))
-    assert "search\nfetch" in one.app.asked[-1][1].values()
+    assert "Found 10 results" in str(found := await recorded(memory))
+    assert "other" in str(found)
+    assert "Python" in await one.retrieve(user(["search", "fetch"]))
 
 
 async def test_entered_twice_it_opens_its_file_once(tmp_path: Path) -> None:
@@ -234,122 +250,101 @@ async def test_entered_twice_it_opens_its_file_once(tmp_path: Path) -> None:
 # --- personal ----------------------------------------------------------------------------------------------
 
 
-async def test_personal_record_to_memory(entered: Make) -> None:
-    result = {"answer": "", "success": True, "metadata": {"memory_list": [{"content": "a"}, {"content": "b"}]}}
-    one = await entered(ReMePersonalLongTermMemory, result, {"answer": "", "metadata": {}})
+async def test_personal_record_to_memory(memory: Memory, entered: Make) -> None:
+    one = await entered(ReMePersonalLongTermMemory)
     response = await one.record_to_memory("It may help later", ["Likes tea", "Lives in Oslo"])
     assert said(response) == "Successfully recorded 2 memory/memories to personal memory."
-    assert response.metadata == {"result": result}
-    understood = {"role": "assistant", "content": "I understand and will remember this information."}
-    messages = [
-        {"role": "user", "content": "It may help later"},
-        {"role": "user", "content": "Likes tea"},
-        understood,
-        {"role": "user", "content": "Lives in Oslo"},
-        understood,
-    ]
-    arguments = {"workspace_id": "alice", "trajectories": [{"messages": messages}]}
-    assert one.app.asked == [("summary_personal_memory", arguments)]
-    assert said(await one.record_to_memory("", ["Likes tea"])) == "Memory recording completed."
+    kept = response.metadata["result"]["metadata"]["memory_list"]
+    assert [each["content"] for each in kept] == ["Likes tea", "Lives in Oslo"]
+    assert await recorded(memory) == [["Likes tea"], ["Lives in Oslo"]]
+    assert said(await one.record_to_memory("", ["Likes tea"])) == "Memory recording completed."  # it is known
+    assert await memory.scoped(user="alice").count() == 2
 
 
 async def test_personal_retrieve_from_memory(entered: Make) -> None:
-    one = await entered(ReMePersonalLongTermMemory, {"answer": "Likes tea"}, {"answer": ""}, {"answer": "In Oslo"})
-    found = await one.retrieve_from_memory(["drinks", "cars", "city"], limit=7)
-    assert said(found) == "Keyword 'drinks':\nLikes tea\n\nKeyword 'city':\nIn Oslo"
-    assert one.app.asked[0] == ("retrieve_personal_memory", {"workspace_id": "alice", "query": "drinks", "top_k": 7})
+    one = await entered(ReMePersonalLongTermMemory)
     assert said(await one.retrieve_from_memory(["cars"])) == "No memories found for the given keywords."
-    assert one.app.asked[-1][1]["top_k"] == 3
+    await one.record_to_memory("", ["Likes tea", "Lives in Oslo", "Plays chess", "Has a dog"])
+    found = await one.retrieve_from_memory(["tea", "Oslo"], limit=1)
+    assert said(found) == "Keyword 'tea':\nLikes tea\n\nKeyword 'Oslo':\nLives in Oslo"
+    for options, most in (({}, 3), ({"limit": 7}, 4), ({"top_k": 2, "limit": 7}, 2)):
+        assert len(said(await one.retrieve_from_memory(["tea"], **options)).splitlines()) == 1 + most
 
 
-async def test_personal_record_and_retrieve(entered: Make) -> None:
-    one = await entered(ReMePersonalLongTermMemory, {"answer": ""}, {"answer": "Likes tea"})
+async def test_personal_record_and_retrieve(memory: Memory, entered: Make) -> None:
+    one = await entered(ReMePersonalLongTermMemory)
     blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Noted."}]
-    await one.record([user("I like tea"), None, Msg("Friday", blocks, "assistant")])
-    messages = [{"role": "user", "content": "I like tea"}, {"role": "assistant", "content": "hm\nNoted."}]
-    assert one.app.asked == [
-        ("summary_personal_memory", {"workspace_id": "alice", "trajectories": [{"messages": messages}]})
-    ]
-    assert await one.retrieve([user("not this"), Msg("Friday", blocks, "assistant")]) == "Likes tea"
-    assert one.app.asked[-1] == (
-        "retrieve_personal_memory",
-        {"workspace_id": "alice", "query": "hm\nNoted.", "top_k": 3},
-    )
+    await one.record([user("I like tea"), None, Msg("Friday", blocks, "assistant"), user("I live in Oslo")])
+    assert await recorded(memory) == [["I like tea"], ["I live in Oslo"]]
+    thought = [{"type": "thinking", "thinking": "what of"}, {"type": "text", "text": "tea?"}]
+    assert await one.retrieve([user("Oslo"), Msg("Friday", thought, "assistant")], top_k=1) == "I like tea"
 
 
 # --- task --------------------------------------------------------------------------------------------------
 
 
-async def test_task_record_to_memory(entered: Make) -> None:
-    one = await entered(ReMeTaskLongTermMemory, {"answer": "x"}, {"answer": ""})
+async def test_task_record_to_memory(memory: Memory, entered: Make) -> None:
+    one = await entered(ReMeTaskLongTermMemory)
     response = await one.record_to_memory("It was slow", ["Add an index", "Use EXPLAIN"], score=0.4)
     assert said(response) == "Successfully recorded 2 task memory/memories."
-    assert response.metadata == {"result": {"answer": "x"}}
-    recorded = {"role": "assistant", "content": "Task information recorded."}
-    messages = [
-        {"role": "user", "content": "It was slow"},
-        {"role": "user", "content": "Add an index"},
-        recorded,
-        {"role": "user", "content": "Use EXPLAIN"},
-        recorded,
-    ]
-    arguments = {"workspace_id": "alice", "trajectories": [{"messages": messages, "score": 0.4}]}
-    assert one.app.asked == [("summary_task_memory", arguments)]
-    await one.record_to_memory("", ["Add an index"])
-    assert one.app.asked[-1][1]["trajectories"][0]["score"] == 1.0
+    kept = response.metadata["result"]["metadata"]["memory_list"]
+    assert [each["content"] for each in kept] == ["Add an index", "Use EXPLAIN"]
+    assert await recorded(memory) == [["Add an index"], ["Use EXPLAIN"]]
+    await one.record_to_memory("", ["Sort first"])
+    scores = {each.content: each.payload["score"] for each in await memory.scoped(user="alice").recent()}
+    assert scores == {"Add an index": 0.4, "Use EXPLAIN": 0.4, "Sort first": 1.0}
 
 
 async def test_task_retrieve_from_memory(entered: Make) -> None:
-    one = await entered(ReMeTaskLongTermMemory, {"answer": "Add an index"}, {"answer": "Use EXPLAIN"})
-    found = await one.retrieve_from_memory(["slow queries", "plans"])
-    assert said(found) == "Keyword 'slow queries':\nAdd an index\n\nKeyword 'plans':\nUse EXPLAIN"
-    asked = {"workspace_id": "alice", "query": "slow queries", "top_k": 3}
-    assert one.app.asked[0] == ("retrieve_task_memory", asked)
+    one = await entered(ReMeTaskLongTermMemory)
     assert said(await one.retrieve_from_memory(["x"])) == "No task experiences found for the given keywords."
-    for options, most in (({"limit": 5}, 5), ({"top_k": 8}, 8), ({"top_k": 8, "limit": 5}, 8)):
-        await one.retrieve_from_memory(["x"], **options)
-        assert one.app.asked[-1][1]["top_k"] == most
+    await one.record_to_memory("", ["Add an index", "Use EXPLAIN", "Sort first", "Ask for less"])
+    found = said(await one.retrieve_from_memory(["index", "EXPLAIN"], limit=1))
+    assert found == (
+        "Keyword 'index':\n(from the tool) Add an index\n\nKeyword 'EXPLAIN':\n(from the tool) Use EXPLAIN"
+    )
+    for options, most in (({}, 3), ({"limit": 5}, 4), ({"top_k": 1}, 1), ({"top_k": 2, "limit": 5}, 2)):
+        assert said(await one.retrieve_from_memory(["index"], **options)).count("(from the tool)") == most
 
 
-async def test_task_record_and_retrieve(entered: Make) -> None:
-    one = await entered(ReMeTaskLongTermMemory, {"answer": ""}, {"answer": "Add an index"})
+async def test_task_record_and_retrieve(memory: Memory, entered: Make) -> None:
+    one = await entered(ReMeTaskLongTermMemory)
     calls = [{"type": "tool_use", "id": "1", "name": "sql", "input": {"q": "SELECT 1"}}]
     results = [{"type": "tool_result", "id": "1", "name": "sql", "output": "1 row"}]
     done = Msg("Friday", "Done", "assistant")
     await one.record(
         [user("Count"), Msg("Friday", calls, "assistant"), Msg("system", results, "system"), done], score=0.0
     )
-    [(flow, arguments)] = one.app.asked
-    assert flow == "summary_task_memory"
-    assert arguments["trajectories"] == [
-        {
-            "messages": [
-                {"role": "user", "content": "Count"},
-                {"role": "assistant", "content": 'sql({"q": "SELECT 1"})'},
-                {"role": "user", "content": "sql: 1 row"},
-                {"role": "assistant", "content": "Done"},
-            ],
-            "score": 0.0,
-        }
+    [record] = await memory.scoped(user="alice").recent()
+    steps = [(each["role"], each["content"]) for each in record.payload["trajectory"]["messages"]]
+    assert steps == [
+        ("user", "Count"),
+        ("assistant", 'sql({"q": "SELECT 1"})'),
+        ("user", "sql: 1 row"),
+        ("assistant", "Done"),
     ]
-    assert await one.retrieve(user("It is slow"), top_k=2) == "Add an index"
-    assert one.app.asked[-1][1] == {"workspace_id": "alice", "query": "It is slow", "top_k": 2}
+    assert (record.cue, record.payload["score"]) == ("Count", 0.0)
+    await one.record([user("Sort the rows"), Msg("Friday", "Sorted", "assistant")])
+    found = await one.retrieve([user("Count"), user("Sort the rows")], top_k=1)
+    assert found.startswith("When to use: Sort the rows\nExperience: ")
 
 
 # --- tool --------------------------------------------------------------------------------------------------
 
 
-async def test_tool_record_to_memory(entered: Make) -> None:
-    one = await entered(ReMeToolLongTermMemory, {"answer": ""})
+async def test_tool_record_to_memory(memory: Memory, entered: Make) -> None:
+    one = await entered(ReMeToolLongTermMemory)
     text = "Successfully recorded 1 tool execution result and generated usage guidelines."
     assert said(await one.record_to_memory("worked", [call()])) == text
-    assert one.app.asked == [
-        ("add_tool_call_result", {"workspace_id": "alice", "tool_call_results": [SEARCHES]}),
-        ("summary_tool_memory", {"workspace_id": "alice", "tool_names": ["search"]}),
-    ]
+    [use] = await memory.scoped(user="alice").recent(kind=Kind.TOOL_USE)
+    assert use.payload == {
+        "tool": "search", "arguments": {"query": "Python"}, "result": "Found 10 results", "success": True, "score": 1.0,
+    }  # fmt: skip
     many = await one.record_to_memory("worked", [call(), call(tool_name="fetch"), call(output="other")])
     assert said(many) == "Successfully recorded 3 tool execution results and generated usage guidelines."
-    assert one.app.asked[-1][1]["tool_names"] == ["search", "fetch"]
+    assert sorted(await recorded(memory)) == [["Found 10 results"], ["Found 10 results"], ["other"]]
+    guidelines = await memory.scoped(user="alice").recent(kind=Kind.TOOL_GUIDELINE)
+    assert {each.key for each in guidelines} == {"search", "fetch"}
 
 
 @pytest.mark.parametrize("bad", ["not json", '{"half": ', "[1, 2]", '"a text"', "5", "null"])
@@ -371,28 +366,24 @@ async def test_a_call_without_a_name_or_an_output_is_not_said_to_be_recorded(fie
 
 
 async def test_tool_retrieve_from_memory(entered: Make) -> None:
-    one = await entered(ReMeToolLongTermMemory, {"answer": "the guidelines"})
-    assert said(await one.retrieve_from_memory(["search", "fetch"])) == "the guidelines"
-    assert one.app.asked == [("retrieve_tool_memory", {"workspace_id": "alice", "tool_names": "search,fetch"})]
+    one = await entered(ReMeToolLongTermMemory)
     assert said(await one.retrieve_from_memory(["a", "b"])) == "No tool guidelines found for: a,b"
-    for options in ({"limit": 4}, {"top_k": 4}, {"top_k": 4, "limit": 9}):
-        await one.retrieve_from_memory(["a"], **options)
-        assert one.app.asked[-1][1]["top_k"] == 4
+    await one.record_to_memory("worked", [call(), call(tool_name="fetch", success=False)])
+    found = said(await one.retrieve_from_memory(["search", "fetch", "a"]))
+    assert found.startswith("Retrieved 2 tool memory(ies):\n\nTool: search\n(from the tool) Worked with: ")
+    assert "\n---\nTool: fetch\n(from the tool) Failed with: " in found
+    for options in ({"limit": 1}, {"top_k": 1}, {"top_k": 1, "limit": 9}):
+        assert said(await one.retrieve_from_memory(["search", "fetch"], **options)).startswith("Retrieved 1 ")
 
 
-async def test_tool_record_and_retrieve(entered: Make) -> None:
-    one = await entered(ReMeToolLongTermMemory, {"answer": ""}, {"answer": ""}, {"answer": "the guidelines"})
+async def test_tool_record_and_retrieve(memory: Memory, entered: Make) -> None:
+    one = await entered(ReMeToolLongTermMemory)
     blocks = [{"type": "text", "text": call()}, {"type": "text", "text": call(output="other")}]
     await one.record([Msg("Friday", blocks, "assistant"), user(call(tool_name="fetch"))])
-    [(first, added), (second, named)] = one.app.asked
-    assert (first, second) == ("add_tool_call_result", "summary_tool_memory")
-    assert [each["output"] for each in added["tool_call_results"]] == ["Found 10 results", "other", "Found 10 results"]
-    assert named["tool_names"] == ["search", "fetch"]
-    assert await one.retrieve([user("no"), user("search,fetch")]) == "the guidelines"
-    assert one.app.asked[-1] == ("retrieve_tool_memory", {"workspace_id": "alice", "tool_names": "search,fetch"})
+    assert sorted(await recorded(memory)) == [["Found 10 results"], ["Found 10 results"], ["other"]]
+    assert (await one.retrieve([user("no"), user("search,fetch")])).startswith("Retrieved 2 ")
     thought = [{"type": "thinking", "thinking": "search"}, {"type": "text", "text": "fetch"}]
-    await one.retrieve(Msg("Friday", thought, "assistant"))
-    assert one.app.asked[-1][1]["tool_names"] == "search\nfetch"
+    assert (await one.retrieve(Msg("Friday", thought, "assistant"))).startswith("Retrieved 2 ")
     with pytest.warns(UserWarning, match="Failed to parse tool call result JSON: Hello"):
         await one.record([user("Hello")])
 
@@ -409,21 +400,26 @@ async def test_tool_record_and_retrieve(entered: Make) -> None:
     ],
 )
 async def test_the_tools_tell_a_failure_in_words(kind: Any, recording: str, retrieving: str, entered: Make) -> None:
-    one = await entered(kind, OSError("no disk"), OSError("no disk"))
+    one = await entered(kind)
+    one.app = Elsewhere(OSError("no disk"))
     assert said(await one.record_to_memory("because", [call()])) == recording
     assert said(await one.retrieve_from_memory(["search"])) == retrieving
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_program_is_warned_of_a_failure_and_what_failed_can_be_recorded_again(kind: Any, entered: Make) -> None:
-    one = await entered(kind, OSError("no disk"), OSError("no disk"))
-    message = user(call())
+async def test_a_program_is_warned_of_a_failure_and_what_failed_can_be_recorded_again(
+    kind: Any, memory: Memory, entered: Make
+) -> None:
+    one = await entered(kind)
+    message, engine = user(call()), one.app
+    one.app = Elsewhere(OSError("no disk"))
     with pytest.warns(UserWarning, match=r"Error recording .*no disk"):
         assert await one.record([message]) is None
     with pytest.warns(UserWarning, match=r"Error retrieving .*no disk"):
         assert await one.retrieve(user("search")) == ""
+    one.app = engine
     await one.record([message, user(call(output="other"))])
-    assert "Found 10 results" in str(one.app.asked[2])
+    assert "Found 10 results" in str(await recorded(memory))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -441,11 +437,10 @@ async def test_the_engines_own_failures_are_told_the_same_way(kind: Any, memory:
 # --- recorded once -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [ReMePersonalLongTermMemory, ReMeTaskLongTermMemory])
 async def test_an_agent_that_hands_over_all_it_remembers_has_each_exchange_recorded_once(
-    kind: Any, entered: Make
+    memory: Memory, entered: Make
 ) -> None:
-    one = await entered(kind, {"answer": ""})
+    one = await entered(ReMeTaskLongTermMemory)
     talk = [user("I like tea"), Msg("Friday", "Noted", "assistant")]
     await one.record(talk)
     recalled = "<long_term_memory>The content below are retrieved from long-term memory: tea</long_term_memory>"
@@ -456,41 +451,46 @@ async def test_an_agent_that_hands_over_all_it_remembers_has_each_exchange_recor
     ]
     await one.record(talk)
     await one.record([talk[-2], *talk, extra := user("Bye"), extra])  # some agents give the question twice
-    contents = [
-        [each["content"] for each in arguments["trajectories"][0]["messages"]] for _, arguments in one.app.asked
-    ]
-    assert contents == [["I like tea", "Noted"], ["I like jazz", "Ok"], ["Bye"]]
+    assert await recorded(memory) == [["I like tea", "Noted"], ["I like jazz", "Ok"], ["Bye"]]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+async def test_a_recalled_text_is_no_fact_of_the_users(memory: Memory, entered: Make) -> None:
+    one = await entered(ReMePersonalLongTermMemory)
+    recalled = "<long_term_memory>The content below are retrieved from long-term memory: tea</long_term_memory>"
+    await one.record([Msg("long_term_memory", recalled, "user"), user(f"{recalled} I like jazz")])
+    assert await recorded(memory) == [["I like jazz"]]
+
+
 async def test_what_was_recorded_is_known_in_the_next_process_where_the_state_is_loaded(
-    kind: Any, entered: Make
+    memory: Memory, entered: Make
 ) -> None:
-    one, other = await entered(kind, {"answer": ""}), await entered(kind, {"answer": ""})
-    talk = [user(call())]
+    one, other = await entered(ReMeTaskLongTermMemory), await entered(ReMeTaskLongTermMemory)
+    talk = [user("I like tea")]
     await one.record(talk)
     state = json.loads(json.dumps(one.state_dict()))
     other.load_state_dict({})  # the state of a memory that was none of ours
     other.load_state_dict(state)
-    await other.record([*talk, user(call(output="other"))])
-    assert "other" in str(other.app.asked)
-    assert "Found 10 results" not in str(other.app.asked)
+    await other.record([*talk, user("I like jazz")])
+    assert await recorded(memory) == [["I like tea"], ["I like jazz"]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_who_records_nothing_but_old_messages_does_so_on_purpose(kind: Any, entered: Make) -> None:
-    one = await entered(kind, {"answer": ""})
+async def test_who_records_nothing_but_old_messages_does_so_on_purpose(
+    kind: Any, memory: Memory, entered: Make
+) -> None:
+    one = await entered(kind)
     message = user(call())
     await one.record([message])
-    before = len(one.app.asked)
+    before = await recorded(memory)
+    for each in await memory.scoped(user="alice").recent():
+        await memory.forget(each.id)
     await one.record([message])
-    assert len(one.app.asked) == 2 * before
+    assert await recorded(memory) == before != []
 
 
-async def test_what_the_memorys_own_tools_said_is_not_recorded(entered: Make) -> None:
-    one = await entered(ReMeTaskLongTermMemory, {"answer": ""})
+async def test_what_the_memorys_own_tools_said_is_not_recorded(memory: Memory, entered: Make) -> None:
+    one = await entered(ReMeTaskLongTermMemory)
     uses = [{"type": "tool_use", "id": "1", "name": "retrieve_from_memory", "input": {"keywords": ["a"]}}]
     results = [{"type": "tool_result", "id": "1", "name": "retrieve_from_memory", "output": "Keyword 'a':\nsecret"}]
     await one.record([Msg("Friday", uses, "assistant"), Msg("system", results, "system"), user("Hello")])
-    assert "secret" not in str(one.app.asked)
-    assert one.app.asked[0][1]["trajectories"][0]["messages"] == [{"role": "user", "content": "Hello"}]
+    assert await recorded(memory) == [["Hello"]]
