@@ -19,7 +19,7 @@ _MOST = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Stood:
+class ThreadState:
     """Where a thread stood.
 
     Args:
@@ -34,28 +34,28 @@ class Stood:
     last: str | None = None
     read: tuple[Author, bool] = (NOBODY, True)
 
-    def after(self, given: Sequence[Any], last: str, read: tuple[Author, bool] = (NOBODY, True)) -> "Stood":
+    def after(self, given: Sequence[Any], last: str, read: tuple[Author, bool] = (NOBODY, True)) -> "ThreadState":
         """Return where the thread stands with these messages, which begin with those that it had."""
-        return Stood(len(given), _mark(given[self.length :], self.mark), last, read)
+        return ThreadState(len(given), _mark(given[self.length :], self.mark), last, read)
 
 
-_THREADS: WeakKeyDictionary[Engine, OrderedDict[Hashable, Stood]] = WeakKeyDictionary()
+_THREADS: WeakKeyDictionary[Engine, OrderedDict[Hashable, ThreadState]] = WeakKeyDictionary()
 
 
-def taken(memory: Memory, place: Hashable, given: Sequence[Any]) -> Stood:
+def taken(memory: Memory, place: Hashable, given: Sequence[Any]) -> ThreadState:
     """Return where a thread stood if the messages given begin with those it had, else an empty one; and forget it.
 
     Until it is noted again, another call for the thread compares everything.
     """
-    stood = _THREADS.get(memory._engine, OrderedDict()).pop(place, Stood())
-    same = 0 < stood.length <= len(given) and _mark(given[: stood.length]) == stood.mark
-    return stood if same else Stood()
+    state = _THREADS.get(memory._engine, OrderedDict()).pop(place, ThreadState())
+    same = 0 < state.length <= len(given) and _mark(given[: state.length]) == state.mark
+    return state if same else ThreadState()
 
 
-def note(memory: Memory, place: Hashable, stood: Stood) -> None:
+def note(memory: Memory, place: Hashable, state: ThreadState) -> None:
     """Remember where a thread stands."""
     threads = _THREADS.setdefault(memory._engine, OrderedDict())
-    threads[place] = stood
+    threads[place] = state
     while len(threads) > _MOST:
         threads.popitem(last=False)
 

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memorist.agents.messages import AnyMessage, read_messages
-from memorist.agents.thread_state import Stood, note, taken
+from memorist.agents.thread_state import ThreadState, note, taken
 from memorist.context import Context
 from memorist.errors import EmbedderError, StoreError
 from memorist.framing.frame import without_recalled
@@ -156,19 +156,19 @@ async def after_turn(
     """
     conversation, given = memory.conversation(session), _listed(messages)
     place = memory.scope.narrowed(session=session), *sorted(roles)
-    stood = taken(memory, place, given)
-    if known := await _since(conversation, stood.last) if stood.last else []:
+    state = taken(memory, place, given)
+    if known := await _since(conversation, state.last) if state.last else []:
         after, since = known[0].id, known[1:]
     else:
-        stood, after, since = Stood(), None, await conversation.window(max(_LOOK_BACK, 2 * len(given)))
-    attributed, read = _attributed(read_messages(given[stood.length :]), told, stood.read)
+        state, after, since = ThreadState(), None, await conversation.window(max(_LOOK_BACK, 2 * len(given)))
+    attributed, read = _attributed(read_messages(given[state.length :]), told, state.read)
     kept = [each for each in attributed if each.role in roles and without_recalled(each.content).strip()]
     said = [_storable(each, memory.secrets) for each in kept]
     new, end = _new(said, since, after)
     stored = await conversation.append(new) if new else []
     last = next((each.record for each in (*reversed(stored), *reversed(since), *known) if each.id == end), None)
     if last is not None:
-        note(memory, place, stood.after(given, last.id, read))
+        note(memory, place, state.after(given, last.id, read))
     versions = {each.record.id: each.record.version for each in (*known, *since) if each.record is not None}
     records = [message.record for message in stored if message.record is not None]
     return [each for each in records if each.version != versions.get(each.id)]

@@ -47,7 +47,7 @@ TIGHT_FROM = 4
 SHORT = _LIMITS["short"]
 """The most words of a record that is not cut, unless it comes late or the budget is small."""
 _LEAST = 1e-6
-_WITH_COMPANY = 3
+_WITH_RELATED = 3
 """The best hits, which are told with what belongs beside them, whether or not anything replaced them."""
 _LOOKED_AT = 12
 """The best hits of which it is asked whether something changed since."""
@@ -58,7 +58,7 @@ _TOKENS_A_HIT = 12
 _FEWEST, _MOST = 20, 150
 
 
-async def tell(reader: Reader, request: requests.Context, clock: Clock, trust: Callable[[Record], Trust]) -> Context:
+async def compose(reader: Reader, request: requests.Context, clock: Clock, trust: Callable[[Record], Trust]) -> Context:
     """Return what an agent is told for a question; see `memorist.Memory.context` for the arguments.
 
     Args:
@@ -139,7 +139,7 @@ async def _candidates(
 ) -> list[Callable[[int], Line]]:
     """Return the lines of hits, made when they are tried, of so many words at most."""
     candidates: list[Callable[[int], Line]] = []
-    told, foremost = {hit.record.id for hit in hits}, hits[:_WITH_COMPANY]
+    told, foremost = {hit.record.id for hit in hits}, hits[:_WITH_RELATED]
     corrected = [hit for hit in hits[:_LOOKED_AT] if hit.replaced]
     told |= {hit.replaced.by for hit in corrected if hit.replaced}
     marked = {
@@ -152,7 +152,7 @@ async def _candidates(
     for position, hit in enumerate(hits):
         id, room = hit.record.id, _room(hit, tokens)
         candidates.append(partial(_shown, reader, hit, position, changed.get(id), asked, room, told))
-        beside_it = position < _WITH_COMPANY or hit in corrected
+        beside_it = position < _WITH_RELATED or hit in corrected
         if beside_it and (company := await beside(reader, reader.read(hit), marked.get(id), asked)) is not None:
             candidates.append(lambda _, line=company: line)  # type: ignore[misc]  # it is a line
     return candidates

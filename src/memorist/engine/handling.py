@@ -26,11 +26,11 @@ log = logging.getLogger("memorist.context")
 
 
 async def _context(core: Core, call: Call, request: requests.Context) -> results.Context:
-    from memorist.context import Reader, tell  # imported here, because a recall does not need it
+    from memorist.context import Reader, compose  # imported here, because a recall does not need it
 
     reads = reading.Reads(core, call)
     reader = Reader(reads.answer, reads.standing, call.scope.user, core.zone(call))
-    told = await tell(reader, request, core.clock, core.trust(call.scope))
+    told = await compose(reader, request, core.clock, core.trust(call.scope))
     log.debug("a context was made of %d recalls", reads.recalls)
     return told
 

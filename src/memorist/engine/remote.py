@@ -80,12 +80,14 @@ class RemoteEngine(Engine):
 
     async def answer(self, call: Call, request: Request[T]) -> T:
         if isinstance(request, requests.Context) and request.count_tokens is not None:
-            from memorist.context import Reader, tell  # imported here, because it takes long to load
+            from memorist.context import Reader, compose  # imported here, because it takes long to load
 
             user = call.scope.user
             zone = self.zone if call.zone is None else call.zone
             reader = Reader(partial(_answer, self._connection, call), user=user, zone=zone)
-            return cast(T, await tell(reader, request, now, lambda record: self._trust.of(record.origin.authors, user)))
+            return cast(
+                T, await compose(reader, request, now, lambda record: self._trust.of(record.origin.authors, user))
+            )
         answer: T = await _answer(self._connection, call, _signed(request, call))
         return answer
 

@@ -84,7 +84,7 @@ class Source:
             shutil.copyfileobj(sys.stdin.buffer, copy.file)
             staged = {self.name: copy}
         self.name = name or self.name
-        self._number_held = len(staged or ())
+        self._number_staged = len(staged or ())
         try:
             self.parts = self._found(expanded(path)) if staged is None else self._in_hand(staged)
         except OSError as error:
@@ -126,12 +126,12 @@ class Source:
 
         It is the folder that was named, or that the file lies in, or a zip's name without its suffix.
         """
-        if self._is_copy or self._number_held > 1:
+        if self._is_copy or self._number_staged > 1:
             return ""
         place = Path(os.path.abspath(expanded(self.name)))  # noqa: PTH100  # a link keeps its own name
         if self.parts and self.parts[0].in_zip and not place.is_dir():
             return place.stem
-        if self._number_held:
+        if self._number_staged:
             return ""
         return place.name if place.is_dir() else place.parent.name
 

@@ -72,20 +72,20 @@ class Threads:
             message: the code of a message in the column "kind".
         """
         table["before"][:] = table["after"][:] = -1
-        talk = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == message))
-        pairs = (table["session"][talk].astype(np.int64) << 32) + (table["speaker"][talk] + 1)
+        linked = np.flatnonzero(table["alive"] & (table["session"] >= 0) & (table["kind"] == message))
+        pairs = (table["session"][linked].astype(np.int64) << 32) + (table["speaker"][linked] + 1)
         pairs, _ = np.unique(pairs, return_counts=True)  # counting, or NumPy imports its masked arrays for 8 ms
         spoken, voice = pairs >> 32, (pairs & 0xFFFFFFFF) - 1
         sessions, voices = np.unique(spoken, return_counts=True)
         self._voice = dict(zip(spoken.tolist(), voice.tolist(), strict=True))  # who spoke may have been revised
         self._dialogues = set(sessions[voices > 1].tolist()) if self.told is None else self.told
-        talk = talk[np.isin(table["session"][talk], np.fromiter(self._dialogues, np.int32))]
-        talk = talk[np.lexsort((table["number"][talk], table["at"][talk], table["session"][talk]))]
-        same = table["session"][talk[1:]] == table["session"][talk[:-1]]
-        table["after"][talk[:-1][same]] = talk[1:][same]
-        table["before"][talk[1:][same]] = talk[:-1][same]
-        ends = np.append(~same, True) if len(talk) else np.zeros(0, bool)
-        self._last_in = {int(table["session"][row]): int(row) for row in talk[ends]}
+        linked = linked[np.isin(table["session"][linked], np.fromiter(self._dialogues, np.int32))]
+        linked = linked[np.lexsort((table["number"][linked], table["at"][linked], table["session"][linked]))]
+        same = table["session"][linked[1:]] == table["session"][linked[:-1]]
+        table["after"][linked[:-1][same]] = linked[1:][same]
+        table["before"][linked[1:][same]] = linked[:-1][same]
+        ends = np.append(~same, True) if len(linked) else np.zeros(0, bool)
+        self._last_in = {int(table["session"][row]): int(row) for row in linked[ends]}
         self._blend[:rows] = np.nan
         self.in_order = True
 

@@ -12,7 +12,7 @@ from google.adk.sessions.session import Session
 from google.genai.types import Content, Part
 
 from memorist.adapters.opening import AnyMemory, behind
-from memorist.agents.thread_state import Stood, note, taken
+from memorist.agents.thread_state import ThreadState, note, taken
 from memorist.kinds.conversation import restated
 from memorist.memory import Memory
 from memorist.operations import arguments
@@ -76,10 +76,10 @@ class MemoristMemoryService(BaseMemoryService):
         drafts: dict[str, Draft] = {}
         place = memory.scope, "adk"
         handles = [(event.id or event.timestamp, _text_of(event.content)) for event in events]
-        stood = taken(memory, place, handles)
-        if stood.last is None or not await memory.history(stood.last):  # purged meanwhile
-            stood = Stood()
-        for event in events[stood.length :]:
+        state = taken(memory, place, handles)
+        if state.last is None or not await memory.history(state.last):  # purged meanwhile
+            state = ThreadState()
+        for event in events[state.length :]:
             text = _text_of(event.content)
             if not text.strip() or event.partial:
                 continue
@@ -105,8 +105,8 @@ class MemoristMemoryService(BaseMemoryService):
             await memory.remember(new, if_exists="ignore")
         for id, record in known.items():
             await restated(memory, record, drafts[id])
-        if last := next(reversed(drafts), stood.last):
-            note(memory, place, stood.after(handles, last))
+        if last := next(reversed(drafts), state.last):
+            note(memory, place, state.after(handles, last))
 
     async def add_memory(
         self,
