@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorist.config import Settings
 from memorist.errors import InvalidInputError
 from memorist.records.filters import Filter, holds, make_filter, parse_where
 from memorist.records.record import Kind, Record, check_fields
 from memorist.records.scope import Scope
 from memorist.records.times import now
-from memorist.stores.sqlite import SQLiteStore
+from memorist.stores import open_store
 from memorist.testing.contract.base import ALICE, NOON, WRITTEN, make_record, put
 
 # Few names and values, so that conditions meet what they ask for; odd ones, so that they do it everywhere.
@@ -106,7 +107,7 @@ def test_the_store_and_python_agree_on_every_part_of_a_filter(
 
 
 async def check(stored: list[Record], filters: list[Filter]) -> None:
-    store = SQLiteStore(None)
+    store = open_store(Settings(url=":memory:"))
     await store.open()
     try:
         await store.write(ALICE, [put(record, vector=None) for record in stored])

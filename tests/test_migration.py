@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from memorist import Draft, Kind, Memory
+from memorist.config import Settings
 from memorist.errors import ConflictError, EmbedderMismatchError, InvalidInputError
 from memorist.files.migration import MigrationReport, migrate, survey
 from memorist.records.scope import Wall
-from memorist.stores import Store
-from memorist.stores.sqlite import SQLiteStore
+from memorist.stores import open_store
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -38,7 +38,7 @@ async def fill(path: Path) -> None:
 
 
 async def moved(source: Path, target: Path) -> MigrationReport:
-    stores: list[Store] = [SQLiteStore(source), SQLiteStore(target)]
+    stores = [open_store(Settings(url=str(path))) for path in (source, target)]
     for store in stores:
         await store.open()
     try:
@@ -141,7 +141,7 @@ async def test_an_empty_store_is_moved_too(tmp_path: Path) -> None:
 
 async def test_a_survey_counts_superseded_ones(tmp_path: Path) -> None:
     await fill(tmp_path / "a.db")
-    store = SQLiteStore(tmp_path / "a.db")
+    store = open_store(Settings(url=str(tmp_path / "a.db")))
     await store.open()
     sizes = await survey(store)
     await store.close()
@@ -179,11 +179,11 @@ async def test_a_killed_migration_goes_on(tmp_path: Path) -> None:
         await memory.remember([f"note {number}" for number in range(4000)])
     script = (
         "import asyncio, os, signal, sys\n"
-        "from pathlib import Path\n"
+        "from memorist.config import Settings\n"
         "from memorist.files.migration import migrate\n"
-        "from memorist.stores.sqlite import SQLiteStore\n"
+        "from memorist.stores import open_store\n"
         "async def main():\n"
-        "    stores = [SQLiteStore(Path(name)) for name in sys.argv[1:]]\n"
+        "    stores = [open_store(Settings(url=name)) for name in sys.argv[1:]]\n"
         "    for store in stores: await store.open()\n"
         "    await migrate(*stores, lambda done, total: done >= 1500 and os.kill(os.getpid(), signal.SIGKILL))\n"
         "asyncio.run(main())\n"

@@ -13,7 +13,7 @@ from memorist.language.reading import read_answer, without_thoughts
 from memorist.languages import CODES, Phrases, language
 from memorist.languages.grammar import grammar
 from memorist.languages.table import OPTIONAL
-from memorist.recall.text_features import marks_of
+from memorist.recall import marks_of
 from memorist.records.origins import HOOK
 from memorist.records.record import Draft, Kind
 from memorist.records.scope import Scope

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorist.config import Settings
 from memorist.errors import ConflictError
 from memorist.records.record import Action, Kind, Record
 from memorist.records.scope import Reach
 from memorist.records.times import now, to_micros
-from memorist.stores import Store
+from memorist.stores import Store, open_store
 from memorist.stores.base import Put, Remove, Write
 from memorist.stores.postgres import PostgresStore, parse_url
 from memorist.stores.rules import Stored, check_put, check_remove, check_sources, handle_of
-from memorist.stores.sqlite import SQLiteStore
 from memorist.testing.contract.base import ALICE, ALL, DIMENSIONS, FINGERPRINT, NOON, make_record
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ async def agree(store: Store, calls: list[list[Write]]) -> None:
 @given(CALLS)
 @settings(max_examples=150)
 def test_sqlite_does_what_the_rules_say(calls: list[list[Write]]) -> None:
-    asyncio.run(agree(SQLiteStore(None), calls))
+    asyncio.run(agree(open_store(Settings(url=":memory:")), calls))
 
 
 @pytest.mark.postgres
