@@ -120,8 +120,8 @@ async def test_nothing_to_record_or_to_ask_is_nothing_done(kind: Any, memory: Me
         assert await one.record(nothing) is None
     assert await memory.count() == 0
     await one.record([user(call())])
-    for nothing in (None, [], user("")):
-        assert await one.retrieve(nothing) == ""
+    for empty in (None, list[Msg](), user("")):
+        assert await one.retrieve(empty) == ""
 
 
 @pytest.mark.parametrize("kind", KINDS)
