@@ -177,8 +177,9 @@ def test_every_variable_that_is_used_anywhere_is_declared() -> None:
     assert [name.upper() for name in NAMES] == list(VARIABLES["settings"])
     root = Path(__file__).parent.parent
     places = [root / name for name in ("src", "bench", "tools", "docs", "deploy", ".ci")]
-    binary = (".pyc", ".onnx", ".npy", ".png", ".npz", ".zip")
-    files = [file for place in places for file in place.rglob("*") if file.is_file() and file.suffix not in binary]
+    binary = (".onnx", ".npy", ".png", ".npz", ".zip")
+    found = [file for place in places for file in place.rglob("*") if "__pycache__" not in file.parts]
+    files = [file for file in found if file.is_file() and file.suffix not in binary]
     used = set[str]()
     for file in (*files, root / "hatch_build.py", root / "README.md"):
         used |= set(re.findall(r"\bMEMORIST_([A-Z_]*[A-Z])\b", file.read_text(encoding="utf-8", errors="replace")))
