@@ -36,9 +36,13 @@ def words_for(authors: Author) -> str:
 
 def attributed(payload: Mapping[str, Any], authors: Author, user: str | None) -> str:
     """Return what stands before a text that is told without a context, such as "(from an import) "; "" for nothing."""
-    has_speaker = bool(payload.get("speaker") or payload.get("role"))
-    shown = unnamed(payload, authors, user) if has_speaker else authors & _TOLD
+    shown = _behind(payload, authors, user)
     return "" if shown == NOBODY else f"(from {words_for(shown)}) "
+
+
+def _behind(payload: Mapping[str, Any], authors: Author, user: str | None) -> Author:
+    has_speaker = bool(payload.get("speaker") or payload.get("role"))
+    return unnamed(payload, authors, user) if has_speaker else authors & _TOLD
 
 
 def note_on(record: Record) -> str:
@@ -49,6 +53,11 @@ def note_on(record: Record) -> str:
 def note_on_own(record: Record) -> str:
     """Return what stands before a text of the reader's own wall: where all share one, nobody in it is another user."""
     return attributed(record.payload, record.origin.authors & ~Author.PEER, record.scope.user)
+
+
+def origin_on_own(record: Record) -> str:
+    """Return whom `note_on_own` names, as "an import", for what has a field for it; "" for nobody."""
+    return words_for(_behind(record.payload, record.origin.authors & ~Author.PEER, record.scope.user))
 
 
 def told_text(record: Record) -> str:

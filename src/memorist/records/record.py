@@ -356,7 +356,7 @@ class Draft:
             return door.admitted(author_of_role(self.payload["role"]))
         if self.kind == Kind.TOOL_USE:
             return door.admitted(Author.TOOL)
-        return NOBODY if self.derived_from and door.is_open else door.author
+        return NOBODY if self.derived_from and door.is_open else door.author | door.always
 
 
 @dataclass(frozen=True, slots=True)

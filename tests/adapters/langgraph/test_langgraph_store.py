@@ -14,6 +14,7 @@ from langgraph.store.base import BaseStore
 from memorist import Kind, Memory
 from memorist.adapters.langgraph import MemoristStore
 from memorist.errors import InvalidInputError, ScopeError
+from memorist.records.origins import IMPORT
 
 pytestmark = pytest.mark.anyio
 
@@ -54,6 +55,18 @@ async def test_a_whole_value_is_indexed_by_its_texts(alice: Memory) -> None:
     await MemoristStore(alice).aput(("a",), "k", {"kind": "Memory", "tags": ["x", "y"], "more": {"n": 3, "no": None}})
     [record] = await alice.recent()
     assert record.content == "kind: Memory\ntags: x\ntags: y\nn: 3"
+
+
+async def test_an_item_that_was_imported_says_so_beside_its_value(alice: Memory) -> None:
+    await MemoristStore(alice.through(IMPORT)).aput(("a",), "rule", {"text": "Invoices go to IBAN DE00"})
+    store = MemoristStore(alice)
+    await store.aput(("a",), "day", {"text": "Invoices are paid on Friday"})
+    found = {each.key: each.dict() for each in await store.asearch(("a",), query="invoices")}
+    assert found["rule"]["value"] == {"text": "Invoices go to IBAN DE00"} and found["rule"]["origin"] == "an import"
+    assert "origin" not in found["day"]
+    item = await store.aget(("a",), "rule")
+    assert item is not None and item.dict()["origin"] == "an import" and "an import" in repr(item)
+    assert [each.dict().get("origin") for each in await store.asearch(("a",))] == [None, "an import"]
 
 
 async def test_what_an_item_was_stays_in_its_history_until_it_is_deleted(alice: Memory) -> None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.store.base import PutOp, get_text_at_path
+from langgraph.store.base import Item, PutOp, SearchItem, get_text_at_path
 
+from memorist.records.attribution import origin_on_own
 from memorist.records.content import whole_name, whole_names
 from memorist.records.record import Draft, Kind, Record
 from memorist.records.times import iso, parse_time
@@ -14,6 +15,7 @@ from memorist.records.times import iso, parse_time
 FIELD = "langgraph"
 """Where an item's parts are in its record's payload."""
 Namespace = tuple[str, ...]
+_Fields: TypeAlias = dict[str, Any]
 
 
 def path_of(namespace: Sequence[str]) -> str:
@@ -93,6 +95,50 @@ def parts_of(record: Record) -> dict[str, Any]:
         # Not the record's own time, which a read that renews the item changes.
         "updated_at": max(parse_time(held["updated_at"]), record.created_at),
     }
+
+
+class MarkedItem(Item):
+    """An item that came through an import, a web page, a tool or another agent.
+
+    Attributes:
+        origin: which, as "an import". `dict` has it beside the value, which is as it was put.
+    """
+
+    __slots__ = ("origin",)
+    origin: str
+
+    def dict(self) -> _Fields:
+        return {**super().dict(), "origin": self.origin}
+
+
+class MarkedSearchItem(SearchItem):
+    """As `MarkedItem`, of a search."""
+
+    __slots__ = ("origin",)
+    origin: str
+
+    def dict(self) -> _Fields:
+        return {**super().dict(), "origin": self.origin}
+
+
+def item_of(record: Record) -> Item:
+    """Return the item that a record holds, with its origin where it is to be marked."""
+    origin = origin_on_own(record)
+    if not origin:
+        return Item(**parts_of(record))
+    marked = MarkedItem(**parts_of(record))
+    marked.origin = origin
+    return marked
+
+
+def found_item(record: Record, score: float | None) -> SearchItem:
+    """Return what a search finds, with its origin where it is to be marked."""
+    origin = origin_on_own(record)
+    if not origin:
+        return SearchItem(**parts_of(record), score=score)
+    marked = MarkedSearchItem(**parts_of(record), score=score)
+    marked.origin = origin
+    return marked
 
 
 def matches(value: Any, wanted: Any) -> bool:

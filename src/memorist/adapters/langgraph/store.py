@@ -26,10 +26,11 @@ from memorist.adapters.entries import enough, first
 from memorist.adapters.langgraph.items import (
     FIELD,
     draft_of,
+    found_item,
+    item_of,
     make_id,
     matches,
     namespace_of,
-    parts_of,
     path_of,
 )
 from memorist.adapters.opening import AnyMemory, behind
@@ -156,7 +157,7 @@ class MemoristStore(BaseStore):
             return None
         if op.refresh_ttl:
             await self._renew(memory, [record])
-        return Item(**parts_of(record))
+        return item_of(record)
 
     async def _search(self, op: SearchOp) -> list[SearchItem]:
         memory, wanted = self._behind(op.namespace_prefix), op.offset + op.limit
@@ -177,7 +178,7 @@ class MemoristStore(BaseStore):
         chosen = found[op.offset :]
         if op.refresh_ttl:
             await self._renew(memory, [record for record, _ in chosen])
-        return [SearchItem(**parts_of(record), score=score) for record, score in chosen]
+        return [found_item(record, score) for record, score in chosen]
 
     async def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()

@@ -1,6 +1,7 @@
 """Mango's memory on any Memorist store."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from memorist.adapters.entries import id_in
@@ -10,6 +11,8 @@ from memorist.adapters.opening import AnyMemory, behind
 from memorist.blocking_client import run
 from memorist.kinds import ToolUse
 from memorist.operations.arguments import MAX_LIMIT
+from memorist.records.attribution import attributed
+from memorist.records.origins import Author
 from memorist.records.record import Kind, Record
 
 
@@ -58,7 +61,7 @@ class AgentMemory(LayeredMemory):
         hits = await self.memory.recall(
             text, limit=min(count, MAX_LIMIT), mode="dense", min_similarity=max(threshold, 0.0), **_chosen(layer)
         )
-        return [_stored(layer, hit.record, hit.similarity) for hit in hits]
+        return [_marked(_stored(layer, hit.record, hit.similarity), hit.record) for hit in hits]
 
     async def _get(self, layer: Layer, id: str) -> Row | None:
         record = await self.memory.get(self._record_id(layer, id))
@@ -96,3 +99,9 @@ def _stored(layer: Layer, record: Record, similarity: float = 0.0) -> Row:
     use = ToolUse.of(record)
     fields = {"tool_name": use.tool, "tool_args": dict(use.arguments), "result_summary": use.result, **own}
     return Row(id, record.cue or "", fields, similarity)
+
+
+def _marked(row: Row, record: Record) -> Row:
+    """Return what a search finds with its origin before its text; that a tool was called is said by its kind."""
+    note = attributed({}, record.origin.authors & ~(Author.PEER | Author.TOOL), record.scope.user)
+    return replace(row, document=note + row.document)

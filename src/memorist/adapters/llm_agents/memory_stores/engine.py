@@ -22,6 +22,7 @@ from memorist.embedders import EmbedderSpec
 from memorist.errors import NotFoundError, UnknownArgumentError
 from memorist.kinds import Episode as Parts
 from memorist.memory import Memory
+from memorist.records.attribution import origin_on_own
 from memorist.records.record import Kind, Record
 from memorist.stores.base import Order
 from memorist.system.locks import Lock
@@ -35,6 +36,8 @@ _INSTEAD = {
     "min_similarity": "the least similarity is `score_threshold`",
 }
 """The advice in the error for arguments of `Memory.recall` that a search sets itself."""
+ORIGIN = "memory_origin"
+"""The name in an episode's metadata that says where a recalled one came from; it is not stored."""
 _ORDERS: tuple[Order, Order] = ("newest", "oldest")
 _NOT_IN_KEY = frozenset({"id_", "rollout", "completed_at"})
 
@@ -120,7 +123,7 @@ class MemoristMemoryStore(BaseMemoryStore):
         return {
             "content": parts.text,
             "cue": self._key_fn(given).replace("\0", " "),  # a result may hold any text, a cue may not
-            "metadata": given.metadata,
+            "metadata": {name: value for name, value in given.metadata.items() if name != ORIGIN},
             "payload": payload,
             "happened_at": in_utc(given.completed_at),
         }
@@ -141,7 +144,7 @@ class MemoristMemoryStore(BaseMemoryStore):
         return self._summed_up(count, self.path, newest, oldest)
 
     async def _read_recent(self, n: int) -> list[Episode]:
-        return [_episode(record) for record in await (await self._open()).recent(n, kind=Kind.EPISODE)]
+        return [_marked(record) for record in await (await self._open()).recent(n, kind=Kind.EPISODE)]
 
     async def _search(
         self,
@@ -171,7 +174,7 @@ class MemoristMemoryStore(BaseMemoryStore):
         for name in own.keys() & kwargs.keys():
             raise UnknownArgumentError(f"recall takes no {name!r}: {_INSTEAD[name]}")
         hits = await (await self._open()).recall(query, **own, **kwargs)
-        return [_episode(hit.record) for hit in hits]
+        return [_marked(hit.record) for hit in hits]
 
     async def _open(self) -> Memory:
         if self._own and not self._opened:
@@ -190,6 +193,14 @@ def parts_of(episode: Episode) -> Parts:
         result=None if episode.result is None else episode.result.content,
         error=episode.error_text(episode.error),
     )
+
+
+def _marked(record: Record) -> Episode:
+    """Return the episode of a record, which says whom it came from where that was no run of the agent itself."""
+    episode, origin = _episode(record), origin_on_own(record)
+    if origin:
+        episode.metadata[ORIGIN] = origin
+    return episode
 
 
 def _episode(record: Record) -> Episode:
