@@ -20,6 +20,7 @@ from memorist.config import Settings
 from memorist.engine.traced import Telemetry
 from memorist.errors import FormatError, InvalidInputError, ScopeError, SignatureError
 from memorist.memory import Memory
+from memorist.operations.requests import Values
 from memorist.records.origins import REST
 from memorist.records.record import Draft
 from memorist.stores.base import Store
@@ -87,12 +88,14 @@ async def test_reads_are_noted_only_where_that_is_asked_for(path: Path) -> None:
         await alice.recall("tea", limit=1)
         await alice.context("what does she like?")
         await alice.browse(limit=1)
+        await alice.ask(Values(fields=("content",), limit=1))
         await alice.count()
         await alice.purge(dry_run=True)
         assert (await said(memory, "verb", "records"))[2:] == [
             ("recall", {"read": {"note": 1}}),
             ("context", {"read": {"note": 2}}),
             ("browse", {"read": {"note": 1}}),
+            ("values", {"read": {"note": 1}}),
             ("count", {}),
         ]
 

@@ -26,6 +26,7 @@ from memorist.errors import (
     UnknownArgumentError,
 )
 from memorist.memory import Memory
+from memorist.operations.requests import Values
 from memorist.records.record import Action, Draft, Kind, Record
 from memorist.testing import HashEmbedder
 from opening import connect_to, store_at
@@ -38,6 +39,23 @@ Open = Callable[..., Memory]
 
 async def found(memory: Memory, query: str, **asked: Any) -> list[str]:
     return [hit.record.content for hit in await memory.recall(query, **asked)]
+
+
+async def test_a_few_fields_are_those_of_the_records(alice: Memory) -> None:
+    await alice.conversation("s").append([{"role": "user", "content": f"{n} \ud83d\0é"} for n in range(5)])
+    await alice.remember("A note", key="n", metadata={"a": [1, None]})
+    asked = {"order": "newest", "session": "s", "payload": {"role": "user"}}
+    page = await alice.browse(**asked, limit=9)
+    fields = ("content", "payload", "session", "id", "at")
+    assert await alice.ask(Values(fields=fields, **asked)) == [each.values(fields) for each in page.records]
+    assert len(await alice.ask(Values(fields=("id",), **asked, limit=2**70))) == 5
+    assert [content for _, content in await alice.ask(Values(fields=("content",), **asked, limit=2))] == [
+        each.content for each in page.records[:2]
+    ]
+    assert await alice.ask(Values(fields=("metadata",), order="key")) == [(Kind.NOTE, {"a": [1, None]})]
+    assert await alice.ask(Values(fields=("id",), limit=0)) == []
+    with pytest.raises(InvalidInputError, match="unknown fields 'vector'"):
+        Values(fields=("vector",))
 
 
 # --- remember ------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ Neither is embedded and `recall` never finds them, except for entries that are g
 
 import json
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
@@ -14,16 +14,16 @@ from urllib.parse import quote, unquote
 from memorist.errors import ConflictError, InvalidInputError
 from memorist.memory import Memory
 from memorist.operations.arguments import MAX_LIMIT
-from memorist.operations.requests import MOST_WAITED_FOR, Browse, Remember
+from memorist.operations.requests import MOST_WAITED_FOR, Remember, Values
 from memorist.records.content import is_whole
 from memorist.records.record import Draft, Hit, Kind, Record
 from memorist.records.scope import Scope
+from memorist.records.times import TimeLike
 from memorist.stores.base import Order
-from memorist.verbs import pages
+from memorist.system.offload import offload
 
 _T = TypeVar("_T")
 _KINDS = (Kind.MESSAGE, Kind.STATE)
-_PAGE = 2_000
 _TICK = timedelta(microseconds=1)
 
 
@@ -69,16 +69,13 @@ class SessionEntries:
 
     async def newest(self, count: int | None = None) -> list[dict[str, Any]]:
         """Return the newest entries, oldest first; by default all of them."""
-        if count == 0:
-            return []
-        page = min(count or _PAGE, _PAGE)
-        asked = Browse.of({"order": "newest", "limit": page, "kind": _KINDS, "payload": self._own})
-        found: list[dict[str, Any]] = []
-        async for records in pages(self._memory.ask, asked):
-            found += map(_data_of, records)
-            if count is not None and len(found) >= count:
-                break
-        return found[:count][::-1]
+        asked = Values(fields=("content", "payload"), kind=_KINDS, payload=self._own, order="newest", limit=count)
+        rows = await self._memory.ask(asked)
+        found = [payload["data"] if kind is Kind.MESSAGE else content for kind, content, payload in reversed(rows)]
+        places = [place for place, each in enumerate(found) if isinstance(each, str)]
+        for place, data in zip(places, await read_all([found[place] for place in places]), strict=True):
+            found[place] = data
+        return found
 
     async def pop(self) -> dict[str, Any] | None:
         """Remove the newest entry and return it; None where there is none. No two callers get the same."""
@@ -207,6 +204,18 @@ class KeyValue:
             rest = (record.key or "").removeprefix(prefix)
             yield KeyValueItem(unquote(rest, errors="surrogatepass"), json.loads(record.content), record.scope.user)
 
+    async def values_under(
+        self, *parts: str, order: Order = "key", limit: int | None = None, since: TimeLike | None = None
+    ) -> list[Any]:
+        """Return the values whose keys are below these parts, in order; by default all of them.
+
+        In a fraction of the time of `under`, which reads whole records.
+        """
+        most = None if limit is None else max(limit, 0)
+        prefix = self._key(parts) + "/"
+        asked = Values(fields=("content",), kind=Kind.STATE, key_prefix=prefix, order=order, limit=most, since=since)
+        return await read_all([content for _, content in await self._memory.ask(asked)])
+
     async def delete(self, *parts: str) -> int:
         """Remove the value under a key and all values below it, and return how many there were."""
         key = self._key(parts)
@@ -233,6 +242,11 @@ def _dumped(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(f"this is not JSON: {error}") from error
+
+
+async def read_all(texts: Sequence[str]) -> list[Any]:
+    """Return what each of some texts of JSON holds; all are read at once, beside the event loop if they are large."""
+    return await offload(lambda: list(json.loads(f"[{','.join(texts)}]")), texts) if texts else []
 
 
 def _data_of(record: Record) -> dict[str, Any]:

@@ -68,7 +68,11 @@ class AuditingEngine(Layer):
         if self._asked is None or moment - self._asked >= _MODE_KEPT:
             self._noted, self._asked = await log.mode() == "reads", moment
         if self._noted:
-            await log.note(call.scope.wall, Counts(("read", str(each.kind)) for each in _records_in(answer)), call.act)
+            if isinstance(request, requests.Values):
+                kinds = [kind for kind, *_ in answer]
+            else:
+                kinds = [each.kind for each in _records_in(answer)]
+            await log.note(call.scope.wall, Counts(("read", str(kind)) for kind in kinds), call.act)
 
 
 def _records_in(answer: Any) -> Iterator[Record]:

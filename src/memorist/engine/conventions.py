@@ -15,7 +15,7 @@ from memorist.system.offload import offload
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable by which the texts of a program's users are put into its spans."""
 OPERATIONS: Mapping[str, str] = {
-    **dict.fromkeys(("recall", "context", "recent", "lookup", "browse", "get", "find"), "search_memory"),
+    **dict.fromkeys(("recall", "context", "recent", "lookup", "browse", "get", "find", "values"), "search_memory"),
     **dict.fromkeys(("remember", "restore"), "create_memory"),
     **dict.fromkeys(("revise", "rate"), "update_memory"),
     **dict.fromkeys(("forget", "purge", "sweep"), "delete_memory"),

@@ -50,6 +50,7 @@ _HANDLERS: Mapping[type[Request[Any]], Handler] = {
     requests.Get: reading.get,
     requests.Find: reading.find,
     requests.Browse: reading.browse,
+    requests.Values: reading.values,
     requests.Count: reading.count,
     requests.Changes: reading.changes,
     requests.History: reading.history,

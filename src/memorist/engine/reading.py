@@ -14,6 +14,7 @@ from memorist.records.filters import Filter, make_filter
 from memorist.records.record import Change, Hit, Page, Record
 from memorist.records.scope import Scope
 from memorist.records.times import to_micros
+from memorist.stores.base import ALL
 
 
 async def recall(core: Core, call: Call, request: requests.Recall) -> list[Hit]:
@@ -89,6 +90,13 @@ async def browse(core: Core, call: Call, request: requests.Browse) -> Page:
     chosen, size = core.filter(request, call), request.limit
     found = await core.store.select(reach, chosen, order=request.order, limit=size + 1, after=after)
     return cursors.make_page(found, size, request.order)
+
+
+async def values(core: Core, call: Call, request: requests.Values) -> list[tuple[Any, ...]]:
+    """Return the kind and some fields of the records."""
+    reach, chosen = call.scope.reach(shared=request.shared, everyone=request.everyone), core.filter(request, call)
+    most = ALL if request.limit is None else min(request.limit, ALL)
+    return await core.store.values(reach, chosen, request.fields, order=request.order, limit=most)
 
 
 async def count(core: Core, call: Call, request: requests.Count) -> int:

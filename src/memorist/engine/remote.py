@@ -21,7 +21,7 @@ from memorist.operations import lines, requests
 from memorist.operations.answers import Receipt
 from memorist.operations.calls import Call
 from memorist.operations.lines import BadLine, LoadReport
-from memorist.operations.request import Named, Narrowed, Request
+from memorist.operations.request import Named, Narrowed, Request, Timed
 from memorist.operations.table import OPERATIONS
 from memorist.records.origins import TrustRules
 from memorist.records.record import Kind, Record
@@ -34,6 +34,7 @@ from memorist.system.writing import replacing
 T = TypeVar("T")
 _Answer: TypeAlias = Callable[[Connection, Call, Any], Awaitable[Any]]
 _LABELS = ("agent", "session")
+_PAGE = 1000
 
 
 class RemoteEngine(Engine):
@@ -124,6 +125,22 @@ async def _remember(server: Connection, call: Call, request: requests.Remember) 
     return [Record.from_dict(each) for each in found["records"]]
 
 
+async def _values(server: Connection, call: Call, request: requests.Values) -> list[tuple[Any, ...]]:
+    """Return fields of records, which a server sends whole."""
+    found: list[tuple[Any, ...]] = []
+    left, cursor = request.limit, None
+    narrowing = {name: getattr(request, name) for name in Timed.arguments()}
+    while left is None or left > 0:
+        size = _PAGE if left is None else min(left, _PAGE)
+        asked = requests.Browse(**narrowing, order=request.order, limit=size, cursor=cursor)
+        page = await _by_table(server, call, asked)
+        found += (record.values(request.fields) for record in page.records)
+        left, cursor = None if left is None else left - len(page.records), page.next
+        if cursor is None:
+            break
+    return found
+
+
 async def _purge(server: Connection, call: Call, request: requests.Purge) -> Receipt:
     flags = {name: flag for name, flag in request.given().items() if name != "user"}
     params = params_of(call.at(request.wall_of(call.scope))) | flags
@@ -179,6 +196,7 @@ async def _reindex(server: Connection, call: Call, request: requests.Reindex) ->
 
 _APART: Mapping[type[Request[Any]], _Answer] = {
     requests.Remember: _remember,
+    requests.Values: _values,
     requests.Purge: _purge,
     requests.Restore: _restore,
     requests.Backup: _backup,

@@ -58,6 +58,12 @@ def one_of(*choices: str) -> Reader:
     return read
 
 
+def several_of(*choices: str) -> Reader:
+    """Return a reader of some of these words, in the order given."""
+    read_one = one_of(*choices)
+    return lambda name, value: tuple(read_one(name, each) for each in _several(name, "names", value))
+
+
 def text(name: str, value: Any) -> str:
     """Return `value` if it is a string, with a mark for half a character; see `content.whole_text`."""
     return whole_text(_string(name, value))

@@ -27,7 +27,7 @@ from memorist.operations.options import Bounds, Narrowing
 from memorist.operations.request import Id, Kinds, Listed, Named, Narrowed, Request, Takes, Timed, Where, declared
 from memorist.records.filters import Filter, make_filter
 from memorist.records.origins import AuthorLike
-from memorist.records.record import Change, Draft, Hit, Kind, Order, Page, Record
+from memorist.records.record import VALUES, Change, Draft, Hit, Kind, Order, Page, Record
 from memorist.records.retention import RetentionReport, Rule, RuleLike, parse_rules
 from memorist.records.scope import Scope
 from memorist.records.times import TimeLike
@@ -71,6 +71,7 @@ __all__ = [
     "Sweep",
     "Traces",
     "Users",
+    "Values",
     "Vectors",
     "Where",
     "Why",
@@ -439,6 +440,25 @@ class Browse(Timed[Page]):
 @declared
 class Count(Timed[int]):
     """Return how many records pass the filter; the arguments are those of `browse`."""
+
+
+@declared
+class Values(Timed[list[tuple[Any, ...]]]):
+    """Return a few fields of every record that passes the filter, as tuples: its kind, then the fields named, in order.
+
+    For what is read whole and often, such as a conversation that a framework reads in each turn: a whole record costs
+    several times as much as the texts in it. No door has a verb for it.
+
+    Args:
+        fields: which, of `VALUES`.
+        order: as in `browse`.
+        limit: how many records at most; by default all.
+        **narrowing: which records; see `Narrowing`.
+    """
+
+    fields: Annotated[tuple[str, ...], read.several_of(*VALUES)]
+    order: Annotated[Order, read.one_of(*get_args(Order))] = "oldest"
+    limit: Annotated[int | None, read.whole] = None
 
 
 @declared

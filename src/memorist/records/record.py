@@ -122,6 +122,10 @@ class Record(_ReadLater, Plain):
         """Whether nothing has taken this record's place."""
         return self.superseded_at is None
 
+    def values(self, fields: Iterable[str]) -> tuple[Any, ...]:
+        """Return the kind and these fields, of `VALUES`."""
+        return (self.kind, *(self.scope.session if name == "session" else getattr(self, name) for name in fields))
+
     def read_in(self, zone: tzinfo) -> "Record":
         """Return the record with its times as they are read in a zone, so that their days are those of its user."""
         if zone is UTC:
@@ -214,6 +218,8 @@ def read_later(
     return record
 
 
+VALUES = ("id", "content", "key", "session", "metadata", "payload", "at")
+"""The fields that a store returns without the rest of the record."""
 _TIMES = ("created_at", "updated_at", "happened_at", "expires_at", "superseded_at")
 _NEEDED = ("id", "kind", "content", "created_at", "updated_at")
 _PLAIN_FIELDS = {*Record.__dataclass_fields__, "tenant", "user", "agent", "session"} - {"scope"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,8 @@ __all__ = [
 Vector: TypeAlias = NDArray[np.float32]
 Cursor: TypeAlias = tuple[int | str, int, str, str | None]
 """The last record of a page: its time in microseconds (or its key), when it was stored, its id, its user."""
+ALL = 2**63 - 1
+"""A limit of as many records as there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,16 @@ class Store(ABC):
         "newest" and "oldest" sort by `Record.at`, then by `created_at`, then by id, then by user in an order that
         the store defines. "key" sorts by the key, then likewise, and leaves out records without a key.
         """
+
+    async def values(
+        self, reach: Reach, filter: Filter, fields: Sequence[str], *, order: Order, limit: int
+    ) -> list[tuple[Any, ...]]:
+        """Return the kind and some `VALUES` of up to `limit` records, in the order of `select`.
+
+        A store that reads less for it than `select` does overrides this.
+        """
+        records = await self.select(reach, filter, order=order, limit=limit)
+        return [record.values(fields) for record in records]
 
     @abstractmethod
     async def count(self, reach: Reach, filter: Filter) -> int:

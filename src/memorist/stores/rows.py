@@ -1,7 +1,7 @@
 """Rows of the table of records, as SQLite and PostgreSQL both hold it, to records and back."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -84,6 +84,23 @@ def _later(name: str, row: Sequence[Any]) -> dict[str, Any]:
     }
 
 
+def parts_of(rows: Sequence[Sequence[Any]], fields: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return what rows that begin with the kind and these fields, of `VALUES`, stand for.
+
+    The JSON of all rows is read at once.
+    """
+    if not rows:
+        return []
+    kinds, *columns = zip(*rows, strict=True)
+    read = [_READ.get(name, list)(column) for name, column in zip(fields, columns, strict=False)]
+    return list(zip(map(_KINDS.__getitem__, kinds), *read, strict=True))
+
+
+_READ: Mapping[str, Callable[[Sequence[Any]], Iterable[Any]]] = {
+    "metadata": lambda texts: json.loads(f"[{','.join(texts)}]"),
+    "payload": lambda texts: json.loads(f"[{','.join(texts)}]"),
+    "at": lambda moments: map(from_micros, moments),
+}
 _STORED = tuple(map(NAMES.index, Stored._fields[1:]))
 
 

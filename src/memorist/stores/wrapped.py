@@ -49,6 +49,7 @@ class WrappedStore(Store):
     get = _forwarded(Store.get)
     fetch = _forwarded(Store.fetch)
     select = _forwarded(Store.select)
+    values = _forwarded(Store.values)
     count = _forwarded(Store.count)
     users = _forwarded(Store.users)
     dimensions = _forwarded(Store.dimensions)

@@ -15,7 +15,7 @@ from google.adk.sessions.session import Session
 from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
-from memorist.adapters.entries import KeyValue, first
+from memorist.adapters.entries import KeyValue
 from memorist.adapters.opening import AnyMemory, behind
 from memorist.errors import ConflictError
 from memorist.operations.arguments import text
@@ -72,8 +72,8 @@ class MemoristSessionService(BaseSessionService):
         session = await self._session(app_name, user_id, id, head)
         most = None if config is None else config.num_recent_events
         since = None if config is None else config.after_timestamp
-        events = await first(values.under(app_name, "events", id, order="newest", since=since), most)
-        session.events = [Event.model_validate(each.value) for each in reversed(events)]
+        events = await values.values_under(app_name, "events", id, order="newest", limit=most, since=since)
+        session.events = [Event.model_validate(each) for each in reversed(events)]
         return session
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:

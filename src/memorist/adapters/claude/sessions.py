@@ -71,7 +71,7 @@ class MemoristSessionStore(SessionStore):
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Return all entries of a transcript in order, or None where there are none."""
-        return [each.value async for each in self._values.under("entries", *_parts(key))] or None
+        return await self._values.values_under("entries", *_parts(key)) or None
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         """Return the sessions of a project, each with when it was last written to, in milliseconds since 1970."""

@@ -1,6 +1,6 @@
 """Pydantic AI's conversations: each message stored once, in one memory."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -17,14 +17,15 @@ from pydantic_ai.conversation_store import (
 from memorist.adapters.opening import AnyMemory, behind
 from memorist.errors import ConflictError, InvalidInputError, NotFoundError
 from memorist.memory import Memory
+from memorist.operations.requests import Values
 from memorist.records.record import Draft, Kind, Record
 
 FIELD = "pydantic_ai"
 """Where the parts are in a record's payload."""
 _CONVERSATION, _ENTRY = "pydantic_ai.conversation:", "pydantic_ai.entry:"
-_PAGE = 500
 _RECORD: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
 _ENTRIES: TypeAdapter[ConversationEntry] = TypeAdapter(ConversationEntry)
+_HISTORY: TypeAdapter[list[ConversationEntry]] = TypeAdapter(list[ConversationEntry])
 
 
 class MemoristConversationStore(ConversationStore):
@@ -125,26 +126,28 @@ class MemoristConversationStore(ConversationStore):
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
         """Return an entry and those before it, oldest first; with `limit`, the last ones."""
-        near: dict[str, Record] = {}
-        found: list[ConversationEntry] = []
+        near: dict[str, Mapping[str, Any]] = {}
+        found: list[Any] = []
         at = head_id and _ENTRY + head_id
         while at is not None and (limit is None or len(found) < limit):
             if at not in near:
-                near |= await self._near(at)
-            found.append(_entry_of(near[at]))
-            at = near[at].payload[FIELD]["parent"]
-        return found[::-1]
+                near |= await self._near(at, limit)
+            found.append(near[at]["entry"])
+            at = near[at]["parent"]
+        return _HISTORY.validate_python(found[::-1])
 
-    async def _near(self, id: str) -> dict[str, Record]:
-        """Return the record of an entry, and those stored before it in the same conversation."""
+    async def _near(self, id: str, limit: int | None) -> dict[str, Mapping[str, Any]]:
+        """Return the parts of an entry, and of those stored before it in the same conversation."""
         record = await self._memory.get(id)
         if record is None:
             raise KeyError(id.removeprefix(_ENTRY))
         just_after = record.at + timedelta(microseconds=1)  # entries of one batch may have the same time
-        page = await self._memory.browse(
-            kind=Kind.STATE, session=record.scope.session, key_prefix=_ENTRY, until=just_after, limit=_PAGE
-        )
-        return {each.id: each for each in (*page.records, record)}
+        asked = Values(
+            fields=("id", "payload"), kind=Kind.STATE, session=record.scope.session, key_prefix=_ENTRY,
+            until=just_after, order="newest", limit=limit,
+        )  # fmt: skip
+        rows = await self._memory.ask(asked)
+        return {each: payload[FIELD] for _, each, payload in rows} | {id: record.payload[FIELD]}
 
     async def _held(self, conversation_id: str) -> Record | None:
         return await self._memory.lookup(

@@ -6,7 +6,7 @@ from strands.session.session_repository import SessionRepository
 from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionMessage
 
-from memorist.adapters.entries import KeyValue, first
+from memorist.adapters.entries import KeyValue
 from memorist.adapters.opening import AnyMemory, behind
 from memorist.blocking_client import run
 from memorist.errors import ConflictError
@@ -113,8 +113,9 @@ class MemoristSessionRepository(SessionRepository):
         if self.read_agent(session_id, agent_id) is None:
             raise SessionException(f"Agent {agent_id} in session {session_id} does not exist")
         end = None if limit is None else offset + limit
-        messages = self._values(session_id).under(session_id, "agents", agent_id, "messages")
-        return [SessionMessage.from_dict(each.value) for each in run(lambda: first(messages, end))[offset:]]
+        values = self._values(session_id)
+        messages = run(lambda: values.values_under(session_id, "agents", agent_id, "messages", limit=end))
+        return [SessionMessage.from_dict(each) for each in messages[offset:]]
 
     # --- graphs and swarms -------------------------------------------------------------------------
 

@@ -57,6 +57,13 @@ def _test(column: str, test: Comparison) -> Sql:
     path = "$" + "".join("." + json.dumps(name, ensure_ascii=False) for name in test.path)
     if test.operator == "exists":
         return f"(json_type({column}, ?) IS NOT NULL)", [path]
+    if test.operator == "eq" and isinstance(test.value, str):  # a table of each row's values costs more than all else
+        found = f"SELECT 1 FROM json_each({column}, ?) AS found WHERE found.type = 'text' AND found.atom = ?"
+        return (
+            f"CASE json_type({column}, ?) WHEN 'text' THEN {column} ->> ? = ? WHEN 'array' THEN EXISTS ({found})"
+            " ELSE false END",
+            [path, path, test.value, path, test.value],
+        )
     if test.operator in OPERATORS:
         types = "('text')" if isinstance(test.value, str) else "('integer', 'real')"
         sql, values = f"(found.type IN {types} AND found.atom {OPERATORS[test.operator]} ?)", [test.value]

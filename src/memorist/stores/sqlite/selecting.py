@@ -1,6 +1,6 @@
 """Reads of records: pages and counts within reach, and rows of one wall by their ids or numbers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from heapq import merge
 from itertools import islice
@@ -13,7 +13,7 @@ from memorist.records.record import Kind, Order, Record
 from memorist.records.scope import Reach, Wall
 from memorist.records.times import to_micros
 from memorist.stores.base import Cursor
-from memorist.stores.rows import COLUMNS, name_of, record_of
+from memorist.stores.rows import COLUMNS, name_of, parts_of, record_of
 from memorist.stores.sql import Sql, alive
 from memorist.stores.sqlite.conditions import sql_of
 from memorist.stores.sqlite.rows import query_all
@@ -36,9 +36,34 @@ def page(
     connection: apsw.Connection, reach: Reach, passing: Sql, order: Order, limit: int, after: Cursor | None
 ) -> list[Record]:
     """Return the first records that pass, after a cursor if one is given."""
+    walls = _walls(connection, reach)
+    rows = _ordered(connection, reach, walls, passing, COLUMNS, order, limit, after)
+    return [record_of(row, walls[row[-1]]) for row in rows]
+
+
+def values(
+    connection: apsw.Connection, reach: Reach, passing: Sql, fields: Sequence[str], order: Order, limit: int
+) -> list[tuple[Any, ...]]:
+    """Return the kind and some fields of the first records that pass."""
+    columns = ", ".join(["kind", *fields])
+    rows = _ordered(connection, reach, _walls(connection, reach), passing, columns, order, limit, None)
+    return parts_of(list(rows), fields)
+
+
+def _ordered(
+    connection: apsw.Connection,
+    reach: Reach,
+    walls: Mapping[int, Wall],
+    passing: Sql,
+    columns: str,
+    order: Order,
+    limit: int,
+    after: Cursor | None,
+) -> Iterable[tuple[Any, ...]]:
+    """Return columns of the first rows that pass, in order, and behind them what the order goes by."""
     column, direction = _ORDERS[order]
     condition, bindings = passing
-    walls, cursor = _walls(connection, reach), tuple[Any, ...]()
+    cursor = tuple[Any, ...]()
     if order == "key":
         condition += " AND key IS NOT NULL"
     if after is not None:
@@ -46,7 +71,7 @@ def page(
         condition += f" AND ({column}, created_at, id, wall) {beyond} (?, ?, ?, ?)"
         cursor = (*after[:3], find_wall(connection, Wall(reach.tenant, after[3])) or 0)
     query = (
-        f"SELECT {COLUMNS}, {column}, created_at, id, wall FROM records WHERE {{}} AND {condition} ORDER BY"
+        f"SELECT {columns}, {column}, created_at, id, wall FROM records WHERE {{}} AND {condition} ORDER BY"
         f" {column} {direction}, created_at {direction}, id {direction}, wall {direction} LIMIT {limit}"
     )
     pages = [
@@ -54,7 +79,7 @@ def page(
         for behind, values in _behind(walls, reach)
     ]
     rows: Iterable[tuple[Any, ...]] = pages[0] if len(pages) == 1 else _merged(pages, direction)
-    return [record_of(row, walls[row[-1]]) for row in islice(rows, limit)]
+    return islice(rows, limit)
 
 
 def _merged(pages: Iterable[Iterable[tuple[Any, ...]]], direction: str) -> Iterable[tuple[Any, ...]]:
@@ -122,7 +147,7 @@ def _walls(connection: apsw.Connection, reach: Reach) -> dict[int, Wall]:
     return {id: Wall(reach.tenant, user or None) for id, user in connection.execute(query, names)}
 
 
-def _behind(walls: dict[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, ...]]]:
+def _behind(walls: Mapping[int, Wall], reach: Reach) -> list[tuple[str, tuple[Any, ...]]]:
     """Return conditions on `wall`: one for each wall, so that each walks its index; for very many one for all."""
     if reach.users is None and len(walls) > _MOST_WALKED:
         return [("wall IN (SELECT id FROM walls WHERE tenant = ?)", (reach.tenant,))]

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 import numpy as np
@@ -23,7 +23,19 @@ from memorist.records.scope import Reach, Wall
 from memorist.records.times import Clock, now, to_micros
 from memorist.stores import rules
 from memorist.stores.audit import AuditLog
-from memorist.stores.base import Candidates, Cursor, Entries, Order, Outline, Put, Staged, Store, Vector, Wanted, Write
+from memorist.stores.base import (
+    Candidates,
+    Cursor,
+    Entries,
+    Order,
+    Outline,
+    Put,
+    Staged,
+    Store,
+    Vector,
+    Wanted,
+    Write,
+)
 from memorist.stores.keys import Key, read_key
 from memorist.stores.rows import COLUMNS, record_of
 from memorist.stores.rules import history_of
@@ -212,6 +224,15 @@ class SQLiteStore(Store):
         passing = sql_of(filter, self._clock())
         return await self._read(
             lambda connection: selecting.page(connection, reach, passing, order, limit, after),
+            brief=limit <= _BRIEF_ROWS,
+        )
+
+    async def values(
+        self, reach: Reach, filter: Filter, fields: Sequence[str], *, order: Order, limit: int
+    ) -> list[tuple[Any, ...]]:
+        passing = sql_of(filter, self._clock())
+        return await self._read(
+            lambda connection: selecting.values(connection, reach, passing, fields, order, limit),
             brief=limit <= _BRIEF_ROWS,
         )
 

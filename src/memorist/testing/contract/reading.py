@@ -6,7 +6,7 @@ from typing import Any
 from memorist.operations.cursors import decode, make_page
 from memorist.records.filters import Filter, make_filter
 from memorist.records.origins import Author, Origin
-from memorist.records.record import Action, Kind, Record
+from memorist.records.record import VALUES, Action, Kind, Record
 from memorist.records.scope import Reach, Wall
 from memorist.records.times import now
 from memorist.stores.base import Order, Store
@@ -73,6 +73,27 @@ class ReadingContract(Contract):
         assert await ordered("key") == ["d", "b", "c"]
         assert ids_of(await store.select(ALICE.reach, ALL, order="oldest", limit=2)) == ["d", "c"]
         assert await store.select(ALICE.reach, ALL, order="oldest", limit=0) == []
+
+    @scenario
+    async def test_fields_are_those_of_the_records(self, store: Store) -> None:
+        payload = {"data": {"said": "Ωmega\0", "parts": ["x" * 20_000]}, "none": None}
+        for wall in (ALICE, SHARED):
+            await store.write(
+                wall,
+                [
+                    put(make_record("a", wall, after=2, key="z", payload=payload, metadata={"n": 1.5})),
+                    put(make_record("b", wall, kind=Kind.STATE, after=1, key="y", content='{"a": "é"}')),
+                    put(make_record("c", wall, after=1, happened_at=NOON - timedelta(days=1))),
+                ],
+            )
+        for reach in (ALICE.reach, EVERYONE, BOB.reach):
+            for order in ("newest", "oldest", "key"):
+                for limit in (1, 2, 9):
+                    records = await store.select(reach, ALL, order=order, limit=limit)
+                    values = await store.values(reach, ALL, VALUES, order=order, limit=limit)
+                    assert values == [each.values(VALUES) for each in records]
+        assert await store.values(ALICE.reach, ALL, ("id",), order="oldest", limit=0) == []
+        assert await store.values(ALICE.reach, ALL, (), order="key", limit=9) == [(Kind.STATE,), (Kind.NOTE,)]
 
     @scenario
     async def test_pages_go_through_everything_once(self, store: Store) -> None:
