@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from children import finish, open_memory, start, write_and_read, write_for_ever
 from inside import core_of
+from kept import unpacked
 from memorist.audit.log import CHECKPOINT
 from memorist.audit.signing import check, key_file, public_key, signed
 from memorist.config import Settings
@@ -98,6 +99,24 @@ async def test_reads_are_noted_only_where_that_is_asked_for(path: Path) -> None:
             ("values", {"read": {"note": 1}}),
             ("count", {}),
         ]
+
+
+async def test_the_log_of_an_older_version_goes_on_in_its_chain(tmp_path: Path) -> None:
+    path = unpacked("audited-39ec06a.db", tmp_path / "memory.db")
+    before = ["audit reads", "remember", "remember", "recall", "forget", "remember", "purge"]
+    async with open_memory(path) as memory:
+        assert [verb for (verb,) in await said(memory, "verb")] == before
+        alice = memory.scoped(user="alice")
+        await alice.remember("Moved to Bergen")
+        await alice.recall("coffee", limit=1)
+        assert [verb for (verb,) in await said(memory, "verb")] == [*before, "remember", "recall"]
+        walls = {wall for verb, wall in await said(memory, "verb", "wall") if verb == "recall"}
+        assert walls == {1}, "the wall of the older entries"
+        assert await memory.admin.verify_audit() == []
+    with apsw.Connection(str(path)) as connection:
+        connection.execute("UPDATE audit SET entry = replace(entry, 'forget', 'revise') WHERE number = 5")
+    async with open_memory(path) as memory:
+        assert await memory.admin.verify_audit()
 
 
 async def test_the_mode_is_the_stores_and_off_is_noted_too(path: Path) -> None:
