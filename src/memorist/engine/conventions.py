@@ -57,6 +57,8 @@ async def answered(request: Request[Any], answer: Any, *, content: bool) -> dict
     """Return what a span says of an answer: how many records it is about, and with `content` the records."""
     if operation_of(request) is None:
         return {}
+    if isinstance(request, requests.Values):
+        return {"gen_ai.memory.record.count": len(answer)}
     found = list(_found(answer))
     given = answer.purged if isinstance(answer, Receipt) else answer
     count = given if isinstance(given, int) else len(getattr(request, "records", None) or found)
