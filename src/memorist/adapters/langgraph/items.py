@@ -60,7 +60,8 @@ def _thread() -> str | None:
 
 def _texts(value: dict[str, Any], path: str) -> list[str]:
     if path != "$":
-        return get_text_at_path(value, path)
+        found: list[str] = get_text_at_path(value, path)
+        return found
     leaves = list(_leaves(value))
     if len(leaves) == 1:
         return [leaves[0][1]]  # the text alone is nearer to a question than the text with a field's name
