@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist import Memory
+from memorist.recall.postings import Postings
 from memorist.recall.spelling import respelled
 
 pytestmark = pytest.mark.anyio
@@ -12,8 +13,11 @@ pytestmark = pytest.mark.anyio
 KNOWN = {"vacation": 3, "location": 1, "homestay": 2, "peanut": 1, "peanuts": 4, "tea": 9}
 
 
-def holders(term: str) -> int:
-    return KNOWN.get(term, 0)
+def postings() -> Postings:
+    """Return the postings of so many rows with each known word."""
+    held = Postings()
+    held.extend([term for term, count in KNOWN.items() for _ in range(count)])
+    return held
 
 
 @pytest.mark.parametrize(
@@ -28,24 +32,27 @@ def holders(term: str) -> int:
     ],
 )
 def test_a_word_a_slip_away_is_taken(slip: str, meant: str) -> None:
-    assert respelled([slip], holders) == {slip: meant}
+    assert respelled([slip], postings()) == {slip: meant}
 
 
 @pytest.mark.parametrize(
     "word", ["vacation", "bacation", "vacatoin2", "teq", "vcton", "отпуск", "假期", "", "completely", "homestayingly"]
 )
 def test_other_words_are_left_as_they_are(word: str) -> None:
-    assert respelled([word], holders) == {}
+    assert respelled([word], postings()) == {}
 
 
 def test_no_other_word_is_looked_for_in_place_of_an_overlong_one() -> None:
-    assert respelled(["x" * 9000], lambda term: pytest.fail(term[:9])) == {}
+    held = Postings()
+    held.extend(["x" * 9001])
+    assert respelled(["x" * 9000], held) == {}
 
 
 @settings(max_examples=40)
 @given(st.text(max_size=30))
 def test_any_word_is_left_or_becomes_one_that_is_held(word: str) -> None:
-    assert all(holders(meant) for meant in respelled([word], holders).values())
+    held = postings()
+    assert all(map(held.holders, respelled([word], held).values()))
 
 
 async def test_recall_forgives_a_slip(alice: Memory) -> None:

@@ -197,8 +197,8 @@ def _shown(
     elif since is not None and since.name in touched(text):
         seen = ": see" if since.record.id in told else ","
         text = f"{text} (before {since.name}{seen} {day_of(since.record.at)})"
-    line = line_of(record, text, "recalled", hit.score, f"place {position + 1}, {_share(hit):.1%} of the probability")
-    return replace(line, item=replace(line.item, replaced=hit.replaced))
+    reason = f"place {position + 1}, {_share(hit):.1%} of the probability"
+    return line_of(record, text, "recalled", hit.score, reason, hit.replaced)
 
 
 def _context(lines: list[Line], confidence: float, budget: Budget, now: datetime | None, cut: str) -> Context:

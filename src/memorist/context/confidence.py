@@ -20,7 +20,6 @@ laughter lie above it, and of the questions of the public sets one in two hundre
 _EMPTY = (("asks_only",), ("nothing_new",), ("unknowing",), ("asking", "unanswered"))
 """Features that together show that a record tells nothing: it only asks, says no word more than the question, or does
 not know."""
-_OF_EMPTY = {name for names in _EMPTY for name in names}
 _SURELY = 0.5
 _READ = 20
 """The number of hits that are considered."""
@@ -47,8 +46,13 @@ def confidence_of(hits: Sequence[Hit], named: Named) -> float:
 def says_nothing(hit: Hit) -> bool:
     """Return whether a record tells nothing for the question: it only asks, or says that it is not known."""
     signals = hit.signals
-    surely = {name for name in _OF_EMPTY if signals.get(name, 0.0) >= _SURELY}
-    return bool(surely) and any(surely.issuperset(names) for names in _EMPTY)
+    for names in _EMPTY:
+        for name in names:
+            if signals.get(name, 0.0) < _SURELY:
+                break
+        else:
+            return True
+    return False
 
 
 def seeks_nothing(hits: Sequence[Hit]) -> bool:

@@ -8,7 +8,7 @@ from memorist.context.dates import since
 from memorist.framing.frame import frame
 from memorist.languages.writing import day_of
 from memorist.operations.answers import ContextItem, Why
-from memorist.records.record import Kind, Record
+from memorist.records.record import Kind, Record, Replaced
 
 _NOTE = "recalled data"
 OVERHEAD = f"<memory-000000> {_NOTE}\n</memory-000000>"
@@ -49,7 +49,9 @@ class Line:
         return self.item.why in ("topic", "pinned", "standing")
 
 
-def line_of(record: Record, text: str, why: Why, score: float, reason: str = "") -> Line:
+def line_of(
+    record: Record, text: str, why: Why, score: float, reason: str = "", replaced: Replaced | None = None
+) -> Line:
     """Return the line that shows `text` of a record; a topic stands after its key."""
     speaker = None
     if record.kind is Kind.MESSAGE:
@@ -57,7 +59,8 @@ def line_of(record: Record, text: str, why: Why, score: float, reason: str = "")
     shown = _on_one_line(text)
     if record.kind is Kind.TOPIC:
         shown = f"{record.key}: {shown}"
-    return Line(ContextItem(record, text, why, score, reason=reason or _REASONS.get(why, "")), speaker, shown)
+    item = ContextItem(record, text, why, score, reason=reason or _REASONS.get(why, ""), replaced=replaced)
+    return Line(item, speaker, shown)
 
 
 def _on_one_line(text: str) -> str:

@@ -72,5 +72,9 @@ class Reader:
 
     def read(self, hit: Hit) -> Hit:
         """Return a hit with its times in the zone; one that was read stays as it is."""
-        later = hit.replaced and replace(hit.replaced, at=moved(hit.replaced.at, self.zone))
-        return replace(hit, record=hit.record.read_in(self.zone), replaced=later)
+        record, later = hit.record.read_in(self.zone), hit.replaced
+        if later is not None:
+            later = replace(later, at=moved(later.at, self.zone))
+        elif record is hit.record:
+            return hit
+        return replace(hit, record=record, replaced=later)

@@ -1,7 +1,6 @@
 """Finds what is told beside a recalled record: what replaced or touches it, the question it answers, or the fact it
 superseded."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 from memorist.context.dates import dated
@@ -30,8 +29,8 @@ async def beside(reader: Reader, hit: Hit, since: Changed | None, asked: Questio
     if record.kind is Kind.FACT and asked.earlier and isinstance(superseded := record.payload.get("supersedes"), str):
         before = await reader.get(superseded)
         if before is not None:
-            line = line_of(before, f"{before.content} (until {day_of(record.at)})", "earlier", hit.score)
-            return replace(line, item=replace(line.item, replaced=Replaced(record.id, record.at, 1.0)))
+            until = f"{before.content} (until {day_of(record.at)})"
+            return line_of(before, until, "earlier", hit.score, replaced=Replaced(record.id, record.at, 1.0))
     text, session = record.content, record.scope.session
     if record.kind is Kind.MESSAGE and session and "?" not in text and len(text.split()) <= _SHORT_ANSWER:
         start, end = record.at - _LOOKED_BACK, record.at + _INSTANT

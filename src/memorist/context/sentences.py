@@ -10,9 +10,10 @@ from memorist.system.regex import regex
 
 ELLIPSIS = "…"
 _END = regex(
-    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)[.!?؟।][\"'”’)*]*\s+(?=[^\sa-z])|[。！？][」』”’）)]*\s*"
+    r"[.!?؟।。！？](?:(?<=[。！？])[」』”’）)]*\s*"
+    r"|(?<![。！？])(?<!\bDr.)(?<!\bMr.)(?<!\bMs.)(?<!\bMrs.)(?<!\bSt.)(?<!\bProf.)[\"'”’)*]*\s+(?=[^\sa-z]))"
 )
-"""A title such as "Dr." ends no sentence."""
+"""A title such as "Dr." ends no sentence. The pattern begins with the stop, to which a search can skip."""
 _AFTER_STOP = regex(r"(?<=[。！？」』]) ")
 _BULLET = regex(r"[-*•#]+\s+|\d+[.)]\s+")
 _LONGEST_FILLER = 9
@@ -102,11 +103,13 @@ def _sentences(text: str) -> list[str]:
 
 def _corrected(sentences: list[str], text: str) -> list[str]:
     """Return sentences, each joined with those after it that correct it: "With Katrien. No, I meant Marleen."."""
+    joined = sentences[:1]
+    if len(sentences) < 2:
+        return joined
     signs = [each.pattern(sign) for each in tables_of(text) for sign in ("corrects", "no_longer")]
-    joined: list[str] = []
-    for sentence in sentences:
+    for sentence in sentences[1:]:
         given = plain(sentence)
-        if joined and any(sign.search(given) for sign in signs):
+        if any(sign.search(given) for sign in signs):
             joined[-1] = f"{joined[-1]} {sentence}"
         else:
             joined.append(sentence)

@@ -262,7 +262,7 @@ def _replaced(text: str, changes: list[Change]) -> str:
 
 
 def _key(name: str) -> str:
-    return "".join(letter for letter in name if letter.isalnum())
+    return "".join(filter(str.isalnum, name))
 
 
 def _is_token(found: re.Match[str], view: str, text: str) -> bool:

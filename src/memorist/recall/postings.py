@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,11 +98,18 @@ class Postings:
         counts.append(np.array(few[1], np.float32))
         return np.concatenate(rows).astype(np.intp), np.concatenate(counts).astype(np.float32)
 
+    def among(self, terms: Set[str]) -> set[str]:
+        """Return which of some terms rows hold."""
+        held = terms & self._few.keys()
+        for _, run in self._runs:
+            held |= terms & run.numbers.keys()
+        return held
+
     def holders(self, term: str) -> int:
         """Return how many rows hold a term."""
         count = len(self._few[term][0]) if term in self._few else 0
         for _, run in self._runs:
-            if term in run.numbers:  # recall tries hundreds of spellings of a word, and hardly any of them occurs
+            if term in run.numbers:
                 here = run.find(term)
                 count += here.stop - here.start
         return count

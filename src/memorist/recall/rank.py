@@ -226,10 +226,10 @@ def _by_words(index: WallIndex, asked: Search) -> WordScores:
     question, terms, pairs = asked.question, list(asked.question.terms), asked.question.pairs
     if asked.known is not None:
         return score_words(index, terms, pairs, asked.known)
-    holders = index.posted().holders
-    terms += (term for term in question.former if holders(term))
+    posted = index.posted()
+    terms += (term for term in question.former if posted.holders(term))
     forms = _forms(index, question, terms)
-    mended = respelled((term for term in terms if term not in forms), holders)
+    mended = respelled((term for term in terms if term not in forms), posted)
     terms = [mended.get(term, term) for term in terms]
     pairs = [(mended.get(first, first), mended.get(second, second)) for first, second in pairs]
     return score_words(index, terms, pairs, forms=forms)

@@ -213,7 +213,7 @@ def _read(request: Recall, known: Mapping[Wall, WallIndex | Outline], moment: da
 def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], search: Search) -> list[Hit]:
     """Return the hits whose records still exist."""
     request, vector = search.request, search.vector
-    asked = {term: word for word in words(request.query[:MAX_TEXT]) for term in terms(word)}
+    asked = {f" {term} ": word for word in words(request.query[:MAX_TEXT]) for term in terms(word)}
     scores, similarities = best.scores(request.mode).tolist(), within_one(best.similarities).tolist()
     signals = best.signals if request.explain else {}
     if "meaning" in signals and vector is not None:
@@ -246,9 +246,9 @@ def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], searc
 
 
 def _matched(asked: Mapping[str, str], held: str) -> tuple[str, ...]:
-    """Return the words of a question whose terms are among some, which spaces part."""
+    """Return the words of a question whose terms, with a space on each side, are among some that spaces part."""
     around = f" {held} "
-    return tuple(dict.fromkeys(word for term, word in asked.items() if f" {term} " in around))
+    return tuple(dict.fromkeys([word for term, word in asked.items() if term in around]))
 
 
 def _by_hit(signals: Mapping[str, Floats], count: int) -> list[dict[str, float]]:

@@ -1,7 +1,9 @@
 """Corrects typing errors: replaces a word that no record contains by a similar word that some record contains."""
 
 import string
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+
+from memorist.recall.postings import Postings
 
 SHORTEST = 5
 """The least letters of a word: too many others are similar to a shorter one."""
@@ -9,7 +11,7 @@ LONGEST = 40
 """The most letters of a word: longer runs are not words, and each letter costs some fifty lookups."""
 
 
-def respelled(terms: Iterable[str], holders: Callable[[str], int]) -> dict[str, str]:
+def respelled(terms: Iterable[str], posted: Postings) -> dict[str, str]:
     """Return, for each term that no record contains, the most common term one slip away; others are left out.
 
     A slip is one letter left out, put in or changed, or two neighbours swapped (Damerau, 1964), and never the
@@ -17,15 +19,15 @@ def respelled(terms: Iterable[str], holders: Callable[[str], int]) -> dict[str, 
 
     Args:
         terms: analysed terms.
-        holders: how many records hold a term.
+        posted: the postings of all records.
     """
     found = {}
     for term in terms:
-        if SHORTEST <= len(term) <= LONGEST and term.isascii() and term.isalpha() and not holders(term):
-            counted = [(holders(near), near) for near in a_slip_away(term)]
-            count, best = max(counted, key=lambda each: each[0])
-            if count:
-                found[term] = best
+        if SHORTEST <= len(term) <= LONGEST and term.isascii() and term.isalpha() and not posted.holders(term):
+            spellings = list(a_slip_away(term))
+            held = posted.among(set(spellings))  # of hundreds, hardly any
+            if held:
+                found[term] = max((near for near in spellings if near in held), key=posted.holders)
     return found
 
 

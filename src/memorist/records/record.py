@@ -130,10 +130,12 @@ class Record(_ReadLater, Plain):
         """Return the record with its times as they are read in a zone, so that their days are those of its user."""
         if zone is UTC:
             return self
-        times: dict[str, Any] = {
-            name: moved(value, zone) for name in _TIMES if (value := getattr(self, name)) is not None
-        }
-        return replace(self, **times)
+        times: dict[str, Any] = {}
+        for name in _TIMES:
+            value = getattr(self, name)
+            if value is not None and (there := moved(value, zone)) is not value:
+                times[name] = there
+        return replace(self, **times) if times else self
 
     def brought(self, door: Door) -> "Record":
         """Return the record as it may be brought through a door."""

@@ -72,6 +72,8 @@ def read_in(moment: datetime, zone: tzinfo) -> datetime:
 def moved(moment: datetime, zone: tzinfo) -> datetime:
     """Return a time as `read_in` does, at a fixed offset: times of one zone are compared by the clock on the wall."""
     there = read_in(moment, zone)
+    if moment.tzinfo is UTC and not there.utcoffset():
+        return moment
     return with_offset(there, offset_of(there))
 
 
