@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from memorist.recall import index as index_module
 from memorist.recall import vectors as vectors_module
 from memorist.recall.index import WallIndex
+from memorist.recall.replaced import middle
+from memorist.recall.scale import Scale
 from memorist.records.filters import Filter
 from memorist.records.record import Kind
 from memorist.records.times import to_micros
@@ -54,6 +56,13 @@ def followed(
     reader = WallIndex(8)
     reader.update(Entries("g", len(steps), sorted(there.values()), []))
     return follower, reader
+
+
+@settings(max_examples=25)
+@given(STEPS)
+def test_the_mean_vector_follows_the_changes(steps: list[tuple[list[Entry], set[int]]]) -> None:
+    follower, reader = followed(steps, lambda index: middle(index, Scale()))
+    assert np.allclose(middle(follower, Scale()), middle(reader, Scale()), atol=1e-6)
 
 
 def by_number(index: WallIndex, values: np.ndarray[tuple[int], np.dtype[np.generic]]) -> dict[int, object]:

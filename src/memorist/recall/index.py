@@ -91,6 +91,7 @@ class WallIndex:
         self._days: tuple[Rows, NDArray[np.int64]] | None = None
         self._years: set[int] | None = None
         self._may_expire = False
+        self._derived: dict[str, tuple[object, Any]] = {}
         self._heads: dict[str, Floats] = {}
         """What heads say of each row; not a number where it is not known."""
         self._threads = Threads()
@@ -152,6 +153,7 @@ class WallIndex:
 
     def update(self, changed: Entries) -> None:
         """Take in what changed behind the wall."""
+        self._derived.clear()
         numbers = [entry.number for entry in changed.entries]
         known = [(entry, row) for entry, row in zip(changed.entries, self._find(numbers), strict=True) if row >= 0]
         if len(known) < len(numbers):
@@ -346,6 +348,14 @@ class WallIndex:
         """Return which of some terms, by their numbers, begin with a digit."""
         return self._forward.begin_with_digits(numbers)
 
+    def derived(self, name: str, of: object, make: Callable[[], _T]) -> _T:
+        """Return what `make` computes from the rows and from `of`; until a row changes, it is computed once."""
+        known = self._derived.get(name)
+        if known is None or known[0] is not of:
+            known = self._derived[name] = of, make()
+        value: _T = known[1]
+        return value
+
     def likely(self, head: str, of: Callable[[str, Floats], Floats], rows: Rows) -> Floats:
         """Return how likely a head says yes of some rows; `of` computes it from vectors, once for each row."""
         known = self._heads.setdefault(head, np.full(0, np.nan, np.float32))
@@ -417,6 +427,7 @@ class WallIndex:
 
     def restore(self, segment: Segment) -> None:
         """Add the rows of a segment, as if their entries had come."""
+        self._derived.clear()
         first, self.rows = self.rows, self.rows + segment.rows
         self._grow(first)
         self.living += segment.rows

@@ -190,6 +190,10 @@ def _of_the_same(index: WallIndex, rows: Rows, seeds: Rows, scale: Scale, passed
 
 def middle(index: WallIndex, scale: Scale) -> Floats:
     """Return the mean vector of the wall; where it has few records, mostly that of unrelated texts."""
+    return index.derived("middle", scale.texts, lambda: _middle(index, scale))
+
+
+def _middle(index: WallIndex, scale: Scale) -> Floats:
     living = np.flatnonzero(index.alive)
     step = max(1, len(living) // _SAMPLE)
     # A sample by number is the same in whatever order the records were read.
