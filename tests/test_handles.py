@@ -83,6 +83,7 @@ ASKED: Mapping[str, Callable[[Path], requests.Request[Any]]] = {
     "Recall": lambda path: requests.Recall(query="tea"),
     "Recent": lambda path: requests.Recent(),
     "Reindex": lambda path: requests.Reindex(),
+    "Relabel": lambda path: requests.Relabel(ids=("r1",), to="tea"),
     "Remember": lambda path: requests.Remember(records=(Draft(content="Milk"),)),
     "Restore": lambda path: requests.Restore(records=()),
     "Retain": lambda path: requests.Retain(rules=()),

@@ -1,12 +1,16 @@
 """The command that serves MCP clients."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from memorist.cli.declaring import Option, command
 from memorist.cli.options import Tools
 from memorist.cli.running import Options
+
+if TYPE_CHECKING:
+    from memorist.files.projects import Project
+    from memorist.memory import Memory
 
 
 @command()
@@ -45,11 +49,13 @@ async def mcp(
     user. Off this machine a token is always needed.
     """
     options: Options = context.obj
+    place = None
     if project is not None:
         from memorist.cli.hooks.caller import whose
-        from memorist.files.projects import project_of
+        from memorist.files.projects import project_at
 
-        user, agent = user or whose(), agent or project_of(project)
+        place = project_at(project)
+        user, agent = user or whose(), agent or place.label
     from memorist.errors import InvalidInputError
     from memorist.memory import Memory
     from memorist.records.origins import CLI
@@ -63,9 +69,13 @@ async def mcp(
     if not http:
         opening = Memory.open(settings=settings, **scope)
         async with opening.through(CLI) as memory:
+            if place is not None and not read_only:
+                await _bring_over(memory, options.db, place)
             await serve_stdio(Access(memory, right), tools=tools)
         return
     async with Memory.open(settings=settings).through(CLI) as memory:
+        if place is not None and not read_only:
+            await _bring_over(memory.scoped(tenant=options.tenant, user=user), options.db, place)
         await serve_http(
             Gate(memory=memory, right=right, open=not require_token, **scope),
             tools=tools,
@@ -74,3 +84,19 @@ async def mcp(
             hosts=allow_host,
             ready=lambda url: click.echo(f"Serving MCP at {url} (Ctrl-C stops it)", err=True),
         )
+
+
+async def _bring_over(memory: "Memory", db: str | None, project: "Project") -> None:
+    """Give the project's records of earlier labels its label; where that fails, the next start tries again."""
+    import logging
+    import os
+
+    from memorist.cli.bringing import Earlier
+    from memorist.cli.hooks.memory import bring_over
+    from memorist.errors import MemoristError
+
+    whose = [db or os.environ.get("MEMORIST_DB") or None, os.environ.get("MEMORIST_CONFIG")]
+    try:
+        await bring_over(memory, Earlier(project, [*whose, memory.scope.tenant, memory.scope.user]), project)
+    except MemoristError as error:
+        logging.getLogger("memorist.cli").warning("the project's earlier label was not brought over: %s", error)

@@ -30,6 +30,7 @@ _MODULES: Mapping[str, str] = {
     "bus": "local2",
     "serve": "serve",
     "mcp": "mcp",
+    "project": "project",
     "installing.commands": "install uninstall hook",
     "topics": "topics",
     "token": "token",

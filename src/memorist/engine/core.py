@@ -168,6 +168,7 @@ class Core:
         derived_from: frozenset[str] = frozenset(),
         quotes: frozenset[tuple[Wall, str]] = frozenset(),
         zone: tzinfo | None = None,
+        relabels: bool = False,
     ) -> Put:
         """Return the write that replaces the previous version by `record`; `analyses` may hold its text's analysis."""
         terms, marks = None, frozenset[str]()
@@ -176,6 +177,7 @@ class Core:
         return Put(
             record, action, record.version - 1 if expected is None else expected, vector, terms,
             keep_index=keep_index, source=source, marks=marks, derived_from=derived_from, quotes=quotes,
+            relabels=relabels,
         )  # fmt: skip
 
     async def pages(self, reach: Reach, filter: Filter) -> AsyncIterator[Sequence[Record]]:

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.embedders import BundledEmbedder, CallableEmbedder, OnnxEmbedder
-from memorist.engine import auditing, deriving, inbox, purging, reading, redacting, traces, upkeep, writing
+from memorist.engine import auditing, deriving, inbox, purging, reading, redacting, relabelling, traces, upkeep, writing
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.errors import EmbedderError, embedder_mismatch, embedder_resized
@@ -41,6 +41,7 @@ _HANDLERS: Mapping[type[Request[Any]], Handler] = {
     requests.Revise: writing.revise,
     requests.Rate: writing.rate,
     requests.Forget: inbox.forget_all,
+    requests.Relabel: relabelling.relabel,
     requests.Purge: purging.purge,
     requests.Restore: writing.restore,
     requests.Recall: reading.recall,

@@ -234,6 +234,8 @@ class _Entry:
     """A whole record is stored as it is."""
     spot: Spot | None = None
     """Where it is in its file, if that tells which record it is."""
+    earlier: tuple[str, ...] = ()
+    """The ids that its record has if it was stored under an earlier label."""
 
 
 class DraftBuilder:
@@ -286,7 +288,8 @@ class DraftBuilder:
         )
         record = draft.to_record(memory.scope, memory.clock(), memory.door)
         if item.created_at is None:
-            return _Entry(part.name, item.where, memory, draft, _spot(reader, part, item.known_as or item, id))
+            spot, earlier = _spot(reader, part, item.known_as or item, id), _earlier(item, session, own)
+            return _Entry(part.name, item.where, memory, draft, spot, earlier)
         made = parse_time(item.created_at)
         changed = made if item.updated_at is None else max(made, parse_time(item.updated_at))
         return _Entry(part.name, item.where, memory, replace(record, created_at=made, updated_at=changed))
@@ -329,6 +332,13 @@ def _session(reader: Reader, item: Item) -> str | None:
         return f"{name.partition(':')[0]}:{digest(name)}"
 
 
+def _earlier(item: Item, session: str | None, own: str | None) -> tuple[str, ...]:
+    """Return the ids of a message's record under the labels that it may have had before."""
+    if own is None or session is None or item.kind is not Kind.MESSAGE:
+        return ()
+    return tuple(message_id(label, session, own) for label in item.formerly if label != item.agent)
+
+
 def _as_stored(text: str, memory: Memory) -> str:
     """Return a text as it is stored: a digest of more would let what is left out be guessed."""
     text = without_private(text)
@@ -367,12 +377,26 @@ async def _placed(entries: list[_Entry], placers: dict[str | None, Placer]) -> l
     return [each if each.spot is None else replace(each, draft=next(drafts)) for each in entries]
 
 
+async def _as_before(entries: list[_Entry]) -> list[_Entry]:
+    """Return the entries of one user, those that are stored under an earlier label with the ids of their records."""
+    ids = [id for each in entries for id in each.earlier]
+    if not ids:
+        return entries
+    there = {each.id for each in await entries[0].memory.unlabelled().find(ids)}
+    found = list[_Entry]()
+    for each in entries:
+        id = next((id for id in each.earlier if id in there), None)
+        is_known = id is not None and isinstance(each.draft, Draft)
+        found.append(replace(each, draft=replace(each.draft, id=id)) if is_known else each)
+    return found
+
+
 async def _store(
     batch: Sequence[_Entry], placers: dict[str | None, Placer], report: ImportReport, embed: Embed
 ) -> None:
     for entries in _parts(batch):
         memory = entries[0].memory
-        entries = await _placed(entries, placers)
+        entries = await _as_before(await _placed(entries, placers))
         outcomes = await store_new(memory, [entry.draft for entry in entries], embed=embed)
         for entry, (outcome, new) in zip(entries, outcomes, strict=True):
             try:

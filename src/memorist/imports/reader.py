@@ -46,6 +46,7 @@ class Item:
         authors: who had a hand in it, beside the import itself.
         metadata: further fields, JSON.
         agent: the label.
+        formerly: labels under which the same item may have been stored before.
         session: the label of what is not a message; a message's is its conversation.
         user: whose record it is, where the source says so; by default the memory's own user.
         shared_id: take `id` as the record's id, and `conversation` as its session, as they are: for what other
@@ -79,6 +80,7 @@ class Item:
     authors: Author = NOBODY
     metadata: Mapping[str, Any] = field(default_factory=dict)
     agent: str | None = None
+    formerly: tuple[str, ...] = ()
     session: str | None = None
     user: str | None = None
     shared_id: bool = False

@@ -26,6 +26,7 @@ Phrases: TypeAlias = Literal[
     "states",
     "timed",
     "standing",
+    "project",
     "conditional",
     "preference",
     "manners",
@@ -47,11 +48,24 @@ Phrases: TypeAlias = Literal[
 ]
 """The lists of a table. docs/languages.md says what each holds."""
 OPTIONAL = frozenset(
-    ("question_end", "own", "past", "is", "did", "was", "lasted", "whether", "corrects", "no_state", "event")
+    (
+        "question_end",
+        "own",
+        "past",
+        "is",
+        "did",
+        "was",
+        "lasted",
+        "whether",
+        "corrects",
+        "no_state",
+        "event",
+        "project",
+    )
 )
 """Lists that a table may leave out: a question's end, which most languages write as a mark; what stands for "I" where
 that word is dropped; the past of a statement; a correction; and those that tell a question for a state, without which
-only "now" and "before" do."""
+only "now" and "before" do; and what names a project, for the instructions that are a coding project's."""
 
 _MARKING: Sequence[Phrases] = ("first_person", "timed", "corrects", "standing")
 """Lists that are looked for in each text that is stored."""

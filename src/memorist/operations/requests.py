@@ -61,6 +61,7 @@ __all__ = [
     "Recent",
     "Reindex",
     "Reject",
+    "Relabel",
     "Remember",
     "Request",
     "Restore",
@@ -208,6 +209,41 @@ class Forget(Named[int]):
     source: Annotated[str | None, read.handle] = None
     derived: Annotated[bool, read.flag] = False
     proposed: Annotated[bool, read.flag] = False
+
+
+@declared
+class Relabel(Named[int]):
+    """Give the records named, or all that pass the filter, superseded ones included, another label `agent`.
+
+    The label says which agent's, or which project's, a record is. The history notes the label before.
+
+    Args:
+        *ids: ids of records, or the records. Unknown ids are ignored.
+        to: the label; None takes the label away.
+        undo: in the place of `to`: give each record the label back that it had before it was changed last.
+        limit: how many at most; the next call goes on with what is left.
+        source: who or what says so, kept in the history.
+        **narrowing: which records; see `Narrowing`.
+
+    Returns:
+        How many records have another label now.
+
+    Raises:
+        InvalidInputError: neither ids nor a filter is given, or not one of `to` and `undo`.
+        ScopeError: the scope has a label itself, and sees no other.
+        ConflictError: others changed a record each time it was to be changed; those before it have the label.
+    """
+
+    writes = True
+    to: Annotated[str | Unset | None, read.optional(read.label)] = UNSET
+    undo: Annotated[bool, read.flag] = False
+    limit: Annotated[int | None, read.limit] = None
+    source: Annotated[str | None, read.handle] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.to is UNSET) != self.undo:
+            raise InvalidInputError("name the label as `to`, or pass undo=True in its place")
 
 
 @declared

@@ -66,6 +66,7 @@ OPERATIONS: Mapping[type[Request[Any]], Operation] = {
     requests.Revise: Operation(method="PATCH", path="/records/{id}", right="write", repeat=False, statuses=(404, 409)),
     requests.Rate: Operation(method="PUT", path="/records/{id}/rating", right="write", statuses=(404, 409)),
     requests.Forget: Operation(path="/forget", right="write", field="forgotten", repeat=False, statuses=(409,)),
+    requests.Relabel: Operation(path="/relabel", right="write", field="relabelled", statuses=(409,)),
     requests.Recall: Operation(path="/recall", field="hits"),
     requests.Context: Operation(path="/context"),
     requests.Recent: Operation(path="/recent", field="records"),

@@ -55,6 +55,7 @@ class Put:
     `source` is who makes the change, by default the record's own source. `derived_from` holds ids that must still be
     behind the wall. `quotes` are the walls and ids of the records whose text a new record holds; they must be there.
     The quoting record is removed in the transaction in which the first quoted record is removed, or revised to expire.
+    With `relabels`, the record may get other labels than the stored one has; without it, that is refused.
     """
 
     record: Record
@@ -67,11 +68,12 @@ class Put:
     marks: frozenset[str] = frozenset()
     derived_from: frozenset[str] = frozenset()
     quotes: frozenset[tuple[Wall, str]] = frozenset()
+    relabels: bool = False
 
     @property
     def expires(self) -> bool:
         """Whether this write sets an expiry, after which the record and those that quote it are gone."""
-        return self.action is Action.REVISED and self.record.expires_at is not None
+        return self.action is Action.REVISED and self.record.expires_at is not None and not self.relabels
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,8 @@ def check_put(
         raise ConflictError(
             f"the record {record.id!r} was changed or forgotten by another writer; read it and try again"
         )
-    if same is not None and (same.agent, same.session) != (record.scope.agent, record.scope.session):
+    has_other_labels = same is not None and (same.agent, same.session) != (record.scope.agent, record.scope.session)
+    if has_other_labels and not write.relabels:
         raise ConflictError(f"the id {record.id!r} is taken by another agent or session; choose another id")
     if holder is not None and holder.id != record.id:
         raise ConflictError(f"the key {record.key!r} of kind {record.kind} is taken by the record {holder.id!r}")

@@ -44,6 +44,17 @@ def applications_folder() -> str:
     return os.environ.get(variable) or os.path.expanduser(os.path.join("~", *parts))
 
 
+def is_ours(found: os.stat_result) -> bool:
+    """Return whether a file belongs to this user or to the system's administrator, who may use anybody's.
+
+    Windows notes no owner here; there, all are.
+    """
+    if sys.platform == "win32":
+        return True
+    user = os.geteuid()
+    return user == 0 or found.st_uid in (user, 0)
+
+
 def lives(process: int) -> bool:
     """Return whether a process with this id runs."""
     if sys.platform == "win32":  # where `os.kill` would end it

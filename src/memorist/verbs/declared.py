@@ -13,6 +13,7 @@ class MemoryVerbs(Asking):
     revise = verb(requests.Revise)
     rate = verb(requests.Rate)
     forget = verb(requests.Forget)
+    relabel = verb(requests.Relabel)
     purge = verb(requests.Purge)
     restore = verb(requests.Restore)
     recall = verb(requests.Recall)

@@ -4,8 +4,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from memorist.cli.bringing import Earlier
 from memorist.cli.servers import running
-from memorist.files.projects import project_of
+from memorist.files.projects import project_at
 
 Ask = Callable[[str, str | None, dict[str, Any]], dict[str, Any]]
 """Calls a verb with a request's arguments, in a project, or in all of them for None."""
@@ -35,9 +36,15 @@ class Caller:
         self.db = given.get("--db") or env("MEMORIST_DB") or None
         roots = said.get("workspace_roots")
         folder = roots[0] if isinstance(roots, list) and roots else said.get("cwd")
-        self.project = project_of(folder if isinstance(folder, str) and folder else os.getcwd())
+        self.place = project_at(folder if isinstance(folder, str) and folder else os.getcwd())
+        self.project = self.place.label
         session = next(filter(None, map(said.get, _SESSIONS)), None)
         self.session = session if isinstance(session, str) and session else None
+
+    @property
+    def earlier(self) -> Earlier:
+        """The labels that the project had before in this folder, whose records are not brought over yet."""
+        return Earlier(self.place, [self.db, os.environ.get("MEMORIST_CONFIG"), self.tenant, self.user])
 
     def server(self) -> str | None:
         """Return the URL of a server of this machine that serves the same store, or None."""

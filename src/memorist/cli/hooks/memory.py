@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memorist.cli.bringing import MOST, SOURCE, Earlier
 from memorist.cli.hooks.caller import Ask, Caller
 from memorist.cli.hooks.events import Event
 from memorist.config import Settings
 from memorist.embedders.registry import open_ahead
+from memorist.files.projects import Project
 from memorist.memory import Memory
 from memorist.operations import requests
 from memorist.records.origins import HOOK
@@ -28,7 +30,9 @@ def opened(caller: Caller, *, embeds: bool) -> Iterator[Ask]:
         memory = runner.run(_open(caller, server=False, embeds=embeds, brief=True))
 
         def ask(verb: str, project: str | None, body: dict[str, Any]) -> dict[str, Any]:
-            seen = memory.unlabelled() if project is None else memory
+            seen = memory.unlabelled() if project is None else memory.scoped(agent=project)
+            if verb == "relabel":
+                return {"relabelled": runner.run(seen.ask(requests.Relabel.of(body)))}
             if verb == "context":
                 return runner.run(seen.ask(requests.Context.of(body))).to_dict()
             return {"records": [each.to_dict() for each in runner.run(seen.ask(requests.Recent.of(body)))]}
@@ -51,6 +55,15 @@ async def _open(caller: Caller, *, server: bool = True, embeds: bool = True, bri
     if embeds:
         settings = settings.with_given(embedder=open_ahead(settings.embedder, brief=brief))
     return await Memory.open(settings=settings, **scope).through(HOOK)
+
+
+async def bring_over(memory: Memory, earlier: Earlier, project: Project) -> int:
+    """Give the project's records of earlier labels its label, as many as a call may, and return how many."""
+    whole = memory.unlabelled()
+    given: dict[str, Any] = {"to": project.whole, "limit": MOST, "source": SOURCE}
+    counts = [await whole.relabel(agent=label, **given) for label in earlier.labels]
+    earlier.done(counts)
+    return sum(counts)
 
 
 def _told(event: Event, said: dict[str, Any]) -> "tuple[list[Message], Path | None]":
@@ -80,6 +93,7 @@ def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
         MemoristError: nothing was stored; the next event tries again.
     """
     from memorist.agents import after_turn
+    from memorist.agents.personal import keep_personal
     from memorist.files.transcripts import last_messages, messages_back, read_transcript
 
     messages, transcript = _told(event, said)
@@ -89,11 +103,13 @@ def keep(caller: Caller, event: Event, said: dict[str, Any]) -> None:
 
     async def store() -> None:
         async with await _open(caller) as memory:
+            await bring_over(memory, caller.earlier, caller.place)
             new = last_messages(messages)
             if transcript is not None:
                 newest = await memory.conversation(caller.session).window(1)
                 new = read_transcript(transcript, newest[0].id if newest else None)
             marked = [replace(each, metadata={"session": caller.session}) for each in new]
-            await after_turn(memory, marked, session=caller.session)
+            kept = await after_turn(memory, marked, session=caller.session)
+            await keep_personal(memory, kept)
 
     asyncio.run(store())

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from memorist.cli.asking import ask
+from memorist.cli.bringing import MOST, SOURCE
 from memorist.cli.hooks.caller import Ask, Caller
 from memorist.cli.hooks.events import EVENTS, answer_of
 from memorist.errors import MemoristError
@@ -19,6 +20,8 @@ from memorist.system.platforms import state_folder
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+PERSON = "person"
+"""The label of `memorist.agents.personal`, which brings the whole memory along."""
 _LAST = 6
 _MOST_OF_ONE = 300
 _MOST_OF_A_PROMPT = 4000
@@ -85,6 +88,7 @@ def _told(caller: Caller, does: str, said: dict[str, Any]) -> str:
         return ""
 
     def read(ask: Ask) -> str:
+        _bring_over(caller, ask)
         if does != "prompt":
             return _start(ask, caller.project, fresh=said.get("source") not in ("resume", "compact"))
         body = {"query": said["prompt"][:_MOST_OF_A_PROMPT], "tokens": _PROMPT_TOKENS, "standing": False}
@@ -110,6 +114,17 @@ def _told(caller: Caller, does: str, said: dict[str, Any]) -> str:
         return read(memory)
 
 
+def _bring_over(caller: Caller, ask: Ask) -> None:
+    """Give the project's records of earlier labels its label; where that fails, the next event tries again."""
+    earlier = caller.earlier
+    body = {"to": caller.place.whole, "limit": MOST, "source": SOURCE}
+    try:
+        counts = [int(ask("relabel", None, {**body, "agent": label})["relabelled"]) for label in earlier.labels]
+        earlier.done(counts)
+    except (OSError, MemoristError) as error:
+        _log(["relabel"], error)
+
+
 def without_told(prompt: str) -> str:
     """Return a prompt without what an agent put before it of what a hook had told."""
     return _TOLD.sub(lambda found: "" if found["rest"] is None else found[0], prompt)
@@ -120,6 +135,7 @@ def _start(ask: Ask, project: str, *, fresh: bool) -> str:
     told = {"query": "", "tokens": _START_TOKENS}
     texts = [
         ask("context", None, {**told, "topics": ["*"], "standing": False})["text"],
+        ask("context", PERSON, told)["text"],
         ask("context", project, told)["text"],
     ]
     if fresh:

@@ -95,9 +95,9 @@ def _registered(options: Options, user: str | None, *, shared: bool) -> Register
 
 
 def _root(project: bool) -> Path | None:
-    from memorist.files.projects import project_of
+    from memorist.files.projects import root_of
 
-    return Path(project_of(".")) if project else None
+    return Path(root_of(".")) if project else None
 
 
 def _change(known: CodingAgent, root: Path | None, registered: Registered | None, *, dry_run: bool, yes: bool) -> None:

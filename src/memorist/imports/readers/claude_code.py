@@ -6,10 +6,9 @@ Messages have the ids and sessions that a hook of this package gives them, so wh
 from collections.abc import Iterator
 from typing import Any
 
-from memorist.files.projects import project_of
 from memorist.files.transcripts import message_of
-from memorist.imports.reader import Item, Left, Reader
-from memorist.imports.readers.common import OF_THE_AGENT, each_record, in_session
+from memorist.imports.reader import Bad, Item, Left, Options, Reader
+from memorist.imports.readers.common import OF_THE_AGENT, Projects, each, in_session
 from memorist.imports.sources import Part
 
 
@@ -19,13 +18,18 @@ def recognise(part: Part) -> bool:
     return part.pure.suffix == ".jsonl" and '"sessionId"' in begun and '"parentUuid"' in begun
 
 
-def _entry(where: str, entry: Any) -> Iterator[Item | Left]:
+def read(part: Part, options: Options) -> Iterator[Item | Bad | Left]:
+    """Yield what the user and the agent said."""
+    return each(part, _entry, Projects())
+
+
+def _entry(where: str, entry: Any, projects: Projects) -> Iterator[Item | Left]:
     """Yield what the user and the agent said; no tool calls, no thinking, nothing of the program's own."""
     if (said := message_of(entry)) is None:
         yield OF_THE_AGENT
         return
     folder = entry.get("cwd")
-    yield in_session(said, where, entry["sessionId"], project_of(folder) if folder else None)
+    yield in_session(said, where, entry["sessionId"], projects[folder] if folder else ())
 
 
-READER = Reader("claude_code", "Claude Code", recognise, each_record(_entry))
+READER = Reader("claude_code", "Claude Code", recognise, read)

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from memorist.errors import FormatError, InvalidInputError
 from memorist.files.foreign import MALFORMED, foreign, tables_of
+from memorist.files.projects import labels_of
 from memorist.framing.frame import without_recalled
 from memorist.imports.reader import Bad, Item, Left, Options
 from memorist.imports.sources import Part
@@ -57,8 +58,19 @@ def holding(*names: str) -> Callable[[Part], bool]:
     return lambda part: tables(part).issuperset(names)
 
 
-def in_session(said: Message, where: str, session: str, project: str | None) -> Item:
-    """Return a message of a coding agent's session, with the id, session and project that a hook gives it."""
+class Projects(dict[str, tuple[str, ...]]):
+    """The labels of the projects of folders, each looked for once: see `labels_of`."""
+
+    def __missing__(self, folder: str) -> tuple[str, ...]:
+        found = self[folder] = labels_of(folder)
+        return found
+
+
+def in_session(said: Message, where: str, session: str, labels: tuple[str, ...]) -> Item:
+    """Return a message of a coding agent's session, with the id, session and project that a hook gives it.
+
+    The first label is the project's, the others are those that it had before.
+    """
     return Item(
         content=without_recalled(said.content),
         where=where,
@@ -66,7 +78,8 @@ def in_session(said: Message, where: str, session: str, project: str | None) -> 
         id=said.id,
         role=said.role,
         happened_at=said.happened_at,
-        agent=project,
+        agent=labels[0] if labels else None,
+        formerly=labels[1:],
         metadata={"session": session},
         shared_id=True,
     )

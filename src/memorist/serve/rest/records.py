@@ -27,7 +27,7 @@ add_plain(routes, requests.Get, requests.History, requests.Why, requests.Lookup)
 add_plain(
     search, requests.Recall, requests.Context, requests.Recent, requests.Browse, requests.Count, requests.Traces,
     requests.Changes, requests.Find, requests.Vectors, requests.Derived, requests.Users,
-    requests.Inbox, requests.Approve, requests.Reject,
+    requests.Inbox, requests.Approve, requests.Reject, requests.Relabel,
 )  # fmt: skip
 
 
