@@ -54,7 +54,7 @@ async def test_what_waits_in_the_inbox_goes_along() -> None:
             await memory.scoped(agent="a").remember("Tea", proposed=True)
         assert await memory.relabel(agent="a", to="b") == 0
         [waiting] = await memory.admin.inbox()
-        assert [each.scope.agent for each in await memory.admin.keep(waiting.id)] == ["b"]
+        assert [each.scope.agent for each in await memory.admin.approve(waiting.id)] == ["b"]
 
 
 async def test_records_that_others_change_meanwhile_keep_both_changes() -> None:

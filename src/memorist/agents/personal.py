@@ -11,7 +11,7 @@ from memorist.errors import InvalidInputError
 from memorist.languages import plain, role_of, tables_of
 from memorist.languages.sentences import length_of, sentences_of
 from memorist.memory import Memory
-from memorist.recall.marks import speaker_of
+from memorist.recall.text_features import speaker_of
 from memorist.records.fingerprints import digest
 from memorist.records.record import Draft, Kind, Record
 from memorist.system.regex import regex

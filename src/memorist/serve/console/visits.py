@@ -35,6 +35,7 @@ PAGES = (
     ("/conversations", "Conversations"),
     ("/browse", "Records"),
     ("/topics", "Topics"),
+    ("/personal", "Preferences"),
     ("/time", "Time"),
     ("/map", "Map"),
     ("/traces", "Traces"),

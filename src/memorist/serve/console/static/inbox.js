@@ -1,4 +1,4 @@
-// On the page of the inbox: one key approves, changes, rejects or skips the proposal that is marked.
+// On pages of decisions, as the inbox: one key does what a button of the marked form does; s skips, c changes.
 "use strict";
 
 const waiting = [...document.querySelectorAll("form.waits[tabindex]")];
@@ -18,8 +18,8 @@ document.addEventListener("focusin", (event) => {
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select");
   if (!marked || typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-  const buttons = { a: "approve", r: "reject" };
-  if (event.key in buttons) marked.querySelector(`button[value=${buttons[event.key]}]`)?.click();
+  const button = [...marked.querySelectorAll("button[data-key]")].find((each) => each.dataset.key === event.key);
+  if (button) button.click();
   else if (event.key === "s") waiting[(waiting.indexOf(marked) + 1) % waiting.length].focus();
   else if (event.key === "c" && marked.querySelector("textarea")) {
     event.preventDefault();
