@@ -61,6 +61,7 @@ async def memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[M
 # --- everything that can be asked -----------------------------------------------------------------------
 
 ASKED: Mapping[str, Callable[[Path], requests.Request[Any]]] = {
+    "Archive": lambda path: requests.Archive(ids=("r1",)),
     "Audit": lambda path: requests.Audit(),
     "Backup": lambda path: requests.Backup(target=path.with_name("backup.db")),
     "Browse": lambda path: requests.Browse(),
@@ -91,6 +92,7 @@ ASKED: Mapping[str, Callable[[Path], requests.Request[Any]]] = {
     "Revise": lambda path: requests.Revise(id="r1", content="Coffee"),
     "Secrets": lambda path: requests.Secrets(redact=True),
     "Sweep": lambda path: requests.Sweep(),
+    "Tidy": lambda path: requests.Tidy(),
     "Traces": lambda path: requests.Traces(),
     "Users": lambda path: requests.Users(),
     "Vectors": lambda path: requests.Vectors(ids=("r1",)),

@@ -421,4 +421,4 @@ def test_the_file_of_a_project_is_readable_by_others(tmp_path: Path) -> None:
         assert ran.exit_code == 0, ran.output
         assert labels() == {"The port is 4000": label}
     again = CliRunner().invoke(app, ["project", "name", "x", "--folder", str(tmp_path / "shop")])
-    assert again.exit_code == 1 and "there already" in again.output
+    assert again.exit_code == 2 and "there already" in again.output

@@ -31,6 +31,7 @@ _MODULES: Mapping[str, str] = {
     "serve": "serve",
     "mcp": "mcp",
     "project": "project",
+    "tidy": "tidy",
     "installing.commands": "install uninstall hook",
     "topics": "topics",
     "token": "token",

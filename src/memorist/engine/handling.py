@@ -7,7 +7,19 @@ from datetime import tzinfo
 from typing import Any, TypeAlias, TypeVar
 
 from memorist.embedders import BundledEmbedder, CallableEmbedder, OnnxEmbedder
-from memorist.engine import auditing, deriving, inbox, purging, reading, redacting, relabelling, traces, upkeep, writing
+from memorist.engine import (
+    auditing,
+    deriving,
+    inbox,
+    purging,
+    reading,
+    redacting,
+    relabelling,
+    tidying,
+    traces,
+    upkeep,
+    writing,
+)
 from memorist.engine.base import Engine
 from memorist.engine.core import Core
 from memorist.errors import EmbedderError, embedder_mismatch, embedder_resized
@@ -63,6 +75,8 @@ _HANDLERS: Mapping[type[Request[Any]], Handler] = {
     requests.Inbox: inbox.inbox,
     requests.Approve: inbox.approve,
     requests.Reject: inbox.reject,
+    requests.Tidy: tidying.tidy,
+    requests.Archive: tidying.archive,
     requests.Backup: upkeep.backup,
     requests.Check: upkeep.check,
     requests.Reindex: upkeep.reindex,

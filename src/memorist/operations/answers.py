@@ -105,6 +105,42 @@ class Derived(Plain):
 
 
 @dataclass(frozen=True, slots=True)
+class Suggestion(Plain):
+    """Records that may be archived, for the user to decide.
+
+    Attributes:
+        id: the same as long as neither the records nor what is to be kept change.
+        what: "duplicate", "contradiction", "unused" or "junk".
+        records: what would be archived.
+        keep: the record that says what they say, or what holds in their place; None where there is none.
+        why: in words.
+        score: how sure it is, 0 to 1.
+    """
+
+    id: str
+    what: str
+    records: tuple[Record, ...]
+    keep: Record | None
+    why: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class TidyReport(Plain):
+    """What may be archived.
+
+    Attributes:
+        suggestions: for the user to decide.
+        more: of what there is more than was asked for.
+        untried: what was not looked for, and why.
+    """
+
+    suggestions: tuple[Suggestion, ...] = ()
+    more: tuple[str, ...] = ()
+    untried: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Replacement(Plain):
     """A record that tells another state of the same than an earlier one: what changed, and from what.
 

@@ -34,6 +34,7 @@ from memorist.records.times import TimeLike
 
 __all__ = [
     "Approve",
+    "Archive",
     "Audit",
     "Backup",
     "Bounds",
@@ -70,6 +71,7 @@ __all__ = [
     "Revise",
     "Secrets",
     "Sweep",
+    "Tidy",
     "Traces",
     "Users",
     "Values",
@@ -681,6 +683,66 @@ class Reject(Request[results.Proposal]):
     writes = True
     id: Annotated[str, read.handle]
     undo: Annotated[bool, read.flag] = False
+
+
+# --- keeping tidy --------------------------------------------------------------------------------------
+
+
+@declared
+class Tidy(Request[results.TidyReport]):
+    """Return what may be taken out of this memory; nothing is changed. `archive` does it, and takes it back.
+
+    These are "duplicate" (notes, facts or experiences that say the same), "contradiction" (a note or a fact whose
+    state a later one replaces, see `changes`), "unused" (what no call has recalled since traces are kept, where they
+    go back 30 days) and "junk" (what imports brought along: programs' notices, and texts that come ten times).
+
+    The time it takes grows with the number of records: of 100,000 it takes seconds. What it reads is bounded: the
+    20,000 newest traces, and the 100,000 newest imported records. Duplicates and contradictions need all records of
+    the user in memory.
+
+    Args:
+        what: only one of these.
+        limit: how many of each at most.
+    """
+
+    what: Annotated[str | None, read.one_of("duplicate", "contradiction", "unused", "junk")] = None
+    limit: Annotated[int, read.limit] = 50
+
+
+@declared
+class Archive(Request[int]):
+    """Take records out of all that is recalled, told, listed and counted, without deleting them; all or none.
+
+    They are superseded from now on: `superseded=True` shows them, and their history.
+
+    Args:
+        *ids: ids of records, or the records. Unknown ids, and what is superseded already, are ignored.
+        by: the record that stands in their place, as the one of several that say the same. It gets their origins:
+            their authors, and what they were derived from.
+        undo: make them current again.
+        source: who or what says so, kept in the history.
+
+    Returns:
+        How many records were changed.
+
+    Raises:
+        NotFoundError: there is no record `by` in this scope.
+        InvalidInputError: no ids are given, or the record `by` is superseded itself.
+        ConflictError: another record has the key of one that is to be current again.
+    """
+
+    writes = True
+    ids: Annotated[tuple[str, ...], read.handles, Takes(Id, by="each")] = ()
+    by: Annotated[Id | None, read.handle] = None
+    undo: Annotated[bool, read.flag] = False
+    source: Annotated[str | None, read.handle] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.ids:
+            raise InvalidInputError("name ids to archive")
+        if self.undo and self.by is not None:
+            raise InvalidInputError("pass by or undo, not both")
 
 
 # --- upkeep --------------------------------------------------------------------------------------------

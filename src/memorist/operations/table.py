@@ -91,6 +91,8 @@ OPERATIONS: Mapping[type[Request[Any]], Operation] = {
         path="/inbox/{id}/approve", right="admin", field="records", repeat=False, statuses=(404, 409)
     ),
     requests.Reject: Operation(path="/inbox/{id}/reject", right="admin", repeat=False, statuses=(404, 409)),
+    requests.Tidy: Operation(path="/tidy"),
+    requests.Archive: Operation(path="/archive", right="write", field="archived", statuses=(404, 409)),
     requests.Users: Operation(
         method="GET",
         path="/users",

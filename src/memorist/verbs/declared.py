@@ -39,6 +39,8 @@ class AdminVerbs(Asking):
     inbox = verb(requests.Inbox)
     approve = verb(requests.Approve)
     reject = verb(requests.Reject)
+    tidy = verb(requests.Tidy)
+    archive = verb(requests.Archive)
     audit = verb(requests.Audit)
     checkpoint = verb(requests.Checkpoint)
     retain = verb(requests.Retain)

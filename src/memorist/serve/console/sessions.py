@@ -22,6 +22,7 @@ class Session:
     """The session of one browser. `secret` is its token; None if the server requires none.
 
     Every form must contain `csrf`, which no other site can know. `notice` is shown once, and times in `zone`.
+    `archived` are the tenant, the user and the ids of the records that were archived last.
     `evaluated` is the last run of cases, without the texts that they should find; `job` is the import at hand.
     """
 
@@ -30,6 +31,7 @@ class Session:
     secret: str | None = None
     notice: str | None = None
     zone: tzinfo = UTC
+    archived: tuple[str, str | None, tuple[str, ...]] | None = None
     evaluated: Report | None = None
     job: Job | None = None
     seen: float = field(default_factory=time.monotonic)

@@ -40,6 +40,7 @@ PAGES = (
     ("/map", "Map"),
     ("/traces", "Traces"),
     ("/cases", "Cases"),
+    ("/tidy", "Tidy"),
     ("/import", "Import"),
     ("/users", "Users"),
     ("/status", "Status"),

@@ -28,6 +28,7 @@ add_plain(
     search, requests.Recall, requests.Context, requests.Recent, requests.Browse, requests.Count, requests.Traces,
     requests.Changes, requests.Find, requests.Vectors, requests.Derived, requests.Users,
     requests.Inbox, requests.Approve, requests.Reject, requests.Relabel,
+    requests.Tidy, requests.Archive,
 )  # fmt: skip
 
 
