@@ -39,7 +39,7 @@ async def test_notes_that_say_the_same_are_proposed_once_and_merged_on_request()
         kept = await memory.get(third.id)
         assert kept is not None and {*kept.origin.authors.names} == {"user", "import", "tool"}
         assert [each.id for each in await memory.find([first.id]) if each.superseded_by == third.id] == [first.id]
-        assert (await memory.admin.tidy()).suggestions == ()
+        assert (await memory.admin.tidy(what="duplicate")).suggestions == ()
         texts = [hit.record.id for hit in await memory.recall("homestays in Lisbon", limit=9)]
         assert first.id not in texts and third.id in texts
         assert (await memory.history(first.id))[-1].source == "me"

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from memorist.audit.log import AuditEntry
-from memorist.operations.answers import Context, Derived, Exposed, Proposal, Provenance, Receipt, ReplacementPage, TracePage
+from memorist.operations.answers import Context, Derived, Exposed, Proposal, Provenance, Receipt, ReplacementPage, TidyReport, TracePage
 from memorist.operations.arguments import UNSET, Unset
 from memorist.operations.lines import LoadReport
 from memorist.operations.options import Narrowing
@@ -103,6 +103,36 @@ class MemoryVerbs(Asking):
         Raises:
             WaitingError: as in `remember`.
             InvalidInputError: neither ids nor a filter is given; `purge` deletes a whole scope.
+        """
+
+    async def relabel(
+        self,
+        *ids: Id,
+        to: str | Unset | None = UNSET,
+        undo: bool = False,
+        limit: int | None = None,
+        source: str | None = None,
+        **narrowing: Unpack[Narrowing],
+    ) -> int:
+        """Give the records named, or all that pass the filter, superseded ones included, another label `agent`.
+
+        The label says which agent's, or which project's, a record is. The history notes the label before.
+
+        Args:
+            *ids: ids of records, or the records. Unknown ids are ignored.
+            to: the label; None takes the label away.
+            undo: in the place of `to`: give each record the label back that it had before it was changed last.
+            limit: how many at most; the next call goes on with what is left.
+            source: who or what says so, kept in the history.
+            **narrowing: which records; see `Narrowing`.
+
+        Returns:
+            How many records have another label now.
+
+        Raises:
+            InvalidInputError: neither ids nor a filter is given, or not one of `to` and `undo`.
+            ScopeError: the scope has a label itself, and sees no other.
+            ConflictError: others changed a record each time it was to be changed; those before it have the label.
         """
 
     async def purge(self, *, user: str | None = None, shared: bool = False, dry_run: bool = False) -> Receipt:
@@ -435,6 +465,43 @@ class AdminVerbs(Asking):
             NotFoundError: nothing with this id waits, or was rejected.
             ScopeError: an agent calls this.
             ConflictError: it is being approved.
+        """
+
+    async def tidy(self, *, what: str | None = None, limit: int = 50) -> TidyReport:
+        """Return what may be taken out of this memory; nothing is changed. `archive` does it, and takes it back.
+
+        These are "duplicate" (notes, facts or experiences that say the same), "contradiction" (a note or a fact whose
+        state a later one replaces, see `changes`), "unused" (what no call has recalled since traces are kept, where they
+        go back 30 days) and "junk" (what imports brought along: programs' notices, and texts that come ten times).
+
+        The time it takes grows with the number of records: of 100,000 it takes seconds. What it reads is bounded: the
+        20,000 newest traces, and the 100,000 newest imported records. Duplicates and contradictions need all records of
+        the user in memory.
+
+        Args:
+            what: only one of these.
+            limit: how many of each at most.
+        """
+
+    async def archive(self, *ids: Id, by: Id | None = None, undo: bool = False, source: str | None = None) -> int:
+        """Take records out of all that is recalled, told, listed and counted, without deleting them; all or none.
+
+        They are superseded from now on: `superseded=True` shows them, and their history.
+
+        Args:
+            *ids: ids of records, or the records. Unknown ids, and what is superseded already, are ignored.
+            by: the record that stands in their place, as the one of several that say the same. It gets their origins:
+                their authors, and what they were derived from.
+            undo: make them current again.
+            source: who or what says so, kept in the history.
+
+        Returns:
+            How many records were changed.
+
+        Raises:
+            NotFoundError: there is no record `by` in this scope.
+            InvalidInputError: no ids are given, or the record `by` is superseded itself.
+            ConflictError: another record has the key of one that is to be current again.
         """
 
     async def audit(self, *, after: int | None = None, limit: int = 1000) -> list[AuditEntry]:
