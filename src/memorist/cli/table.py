@@ -27,6 +27,7 @@ _MODULES: Mapping[str, str] = {
     "traces": "traces",
     "settings": "config",
     "migration": "migrate",
+    "bundle": "bundle",
     "bus": "local2",
     "serve": "serve",
     "mcp": "mcp",

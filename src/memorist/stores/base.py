@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.audit.log import Act
+from memorist.errors import InvalidInputError
 from memorist.records.filters import Filter
 from memorist.records.record import Action, Change, Kind, Order, Record
 from memorist.records.scope import Reach, Wall
@@ -286,6 +287,18 @@ class Store(ABC):
     @abstractmethod
     async def history(self, wall: Wall, id: str) -> list[Change]:
         """Return every change of a record, oldest first; [] for an unknown id."""
+
+    async def walls(self) -> list[Wall]:
+        """Return all walls behind which anything is or was stored, in order.
+
+        Raises:
+            InvalidInputError: this store does not list them, as this default does not.
+        """
+        raise InvalidInputError(f"{self} does not list its walls; migrate it to SQLite or PostgreSQL first")
+
+    async def log(self, wall: Wall) -> list[str]:
+        """Return the id of each change behind a wall, in the order of the changes; see `history`."""
+        raise InvalidInputError(f"{self} does not list its changes; migrate it to SQLite or PostgreSQL first")
 
     @abstractmethod
     async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:

@@ -55,6 +55,8 @@ class WrappedStore(Store):
     dimensions = _forwarded(Store.dimensions)
     tenants = _forwarded(Store.tenants)
     history = _forwarded(Store.history)
+    walls = _forwarded(Store.walls)
+    log = _forwarded(Store.log)
     entries = _forwarded(Store.entries)
     matching = _forwarded(Store.matching)
     vectors = _forwarded(Store.vectors)

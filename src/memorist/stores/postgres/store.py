@@ -237,6 +237,16 @@ class PostgresStore(Store):
         present = record_from(now_there[0], wall) if now_there else None
         return history_of(id, rows, partial(record_from, wall=wall), present, self._clock())
 
+    async def walls(self) -> list[Wall]:
+        query = f"SELECT DISTINCT tenant, user_name FROM {self._schema}.changes ORDER BY tenant, user_name"
+        [rows] = await self._read(EVERYTHING, (query, ()))
+        return [Wall(tenant, user or None) for tenant, user in rows]
+
+    async def log(self, wall: Wall) -> list[str]:
+        query = f"SELECT id FROM {self._schema}.changes WHERE {BEHIND} ORDER BY epoch"
+        [rows] = await self._read(wall.reach, (query, name_of(wall)))
+        return [id for (id,) in rows]
+
     # --- what ranking reads ----------------------------------------------------------------------------
 
     async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:

@@ -269,6 +269,23 @@ class SQLiteStore(Store):
 
         return await self._read(work)
 
+    async def walls(self) -> list[Wall]:
+        def work(connection: apsw.Connection) -> list[Wall]:
+            rows = connection.execute(
+                "SELECT tenant, user FROM walls WHERE EXISTS (SELECT 1 FROM changes WHERE wall = walls.id)"
+                " ORDER BY tenant, user"
+            )
+            return [Wall(tenant, user or None) for tenant, user in rows]
+
+        return await self._read(work)
+
+    async def log(self, wall: Wall) -> list[str]:
+        def work(connection: apsw.Connection) -> list[str]:
+            query = "SELECT epoch, id FROM changes WHERE wall = ?"
+            return [id for _, id in sorted(query_all(connection, query, (writes.find_wall(connection, wall),)))]
+
+        return await self._read(work)
+
     async def entries(self, wall: Wall, generation: str | None, epoch: int) -> Entries:
         # Most calls find nothing new, in some microseconds: less than waking up a worker.
         _, current, latest = self._connections.read(lambda connection: state_of(connection, wall))

@@ -1,8 +1,12 @@
 """The contract, part two: selecting, counting and the history."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
+from memorist.errors import ConflictError, InvalidInputError
 from memorist.operations.cursors import decode, make_page
 from memorist.records.filters import Filter, make_filter
 from memorist.records.origins import Author, Origin
@@ -257,6 +261,35 @@ class ReadingContract(Contract):
         await store.write(ALICE, [put(make_record("one", key="k"))])
         [entry] = (await everything(store, ALICE)).values()
         assert entry.number not in numbers
+
+    @scenario
+    async def test_the_changes_behind_each_wall_are_listed_in_order(self, store: Store) -> None:
+        first, other = make_record("first"), make_record("other")
+        await store.write(ALICE, [put(first), put(other)])
+        await store.write(ALICE, [put(revised(first, content="new"))])
+        await store.write(BOB, [put(make_record("his", BOB))])
+        await store.write(BOB, forgotten("his"))
+        try:
+            walls = await store.walls()
+        except InvalidInputError:  # a store need not list them
+            return
+        assert set(walls) == {ALICE, BOB}
+        assert await store.log(ALICE) == ["first", "other", "first"]
+        assert await store.log(BOB) == ["his", "his"]
+        assert await store.log(SHARED) == []
+
+    @scenario
+    async def test_a_record_gets_other_labels_only_where_that_is_asked_for(self, store: Store) -> None:
+        old = make_record("one", agent="a", session="s")
+        await store.write(ALICE, [put(old)])
+        new = revised(old, scope=replace(old.scope, agent="b"))
+        with pytest.raises(ConflictError):
+            await store.write(ALICE, [put(new)])
+        await store.write(ALICE, [put(new, relabels=True, keep_index=True)])
+        assert await store.get(ALICE, ["one"]) == [new]
+        assert {id: entry.agent for id, entry in (await everything(store, ALICE)).items()} == {"one": "b"}
+        agents = [each.record and each.record.scope.agent for each in await store.history(ALICE, "one")]
+        assert agents == ["a", "b"]
 
 
 async def _paged(store: Store, reach: Reach, order: Order, size: int) -> list[tuple[str | None, str]]:
