@@ -150,7 +150,7 @@ async def test_an_interrupted_import_goes_on_and_another_record_of_the_id_is_lef
     async with Memory.open(tmp_path / "three.db", embedder=HashEmbedder(), user="alice") as memory:
         own = await memory.get("on")
         assert own is not None and own.content == "My own"
-    with pytest.raises(InvalidInputError, match="already"):
+    with pytest.raises(InvalidInputError, match="exists"):
         await written(tmp_path / "one.db", tmp_path / "one.jsonl")
 
 

@@ -6,7 +6,7 @@ first commit, else the id in a file ``.memorist``, else, where nothing else is k
 
 import os
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memorist.errors import InvalidInputError
 from memorist.files.git.reading import is_own, read_small
@@ -22,8 +22,7 @@ _LONGEST = 512
 _MOST = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """A project.
 
     Attributes:

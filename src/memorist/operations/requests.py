@@ -733,7 +733,7 @@ class Archive(Request[int]):
 
     writes = True
     ids: Annotated[tuple[str, ...], read.handles, Takes(Id, by="each")] = ()
-    by: Annotated[Id | None, read.handle] = None
+    by: Annotated[str | None, read.handle, Takes(Id | None)] = None
     undo: Annotated[bool, read.flag] = False
     source: Annotated[str | None, read.handle] = None
 

@@ -1,7 +1,6 @@
 """The address of a remote in the one form that all its spellings have in common."""
 
 import re
-from urllib.parse import unquote, urlsplit
 
 _SCHEMES = frozenset(("ssh", "git+ssh", "ssh+git", "git", "git+https", "git+http", "https", "http"))
 _SHORT = re.compile(r"(?:[^@/:\s]+@)?(\[[0-9A-Fa-f:.]+\]|[^@/:\s\[\]]{2,}):(?!//)(.+)")
@@ -39,6 +38,8 @@ def portable(address: str) -> str | None:
 def _parts(address: str) -> tuple[str, str]:
     """Return the host, in lower case, and the path; "" for both where the address names none."""
     if "://" in address:
+        from urllib.parse import unquote, urlsplit  # which a hook need not load
+
         try:
             parts = urlsplit(address)
             host = parts.hostname or ""

@@ -2,7 +2,6 @@
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 from memorist.files.git.addresses import portable
@@ -16,19 +15,17 @@ _BRANCHES = ("refs/heads/main", "refs/heads/master")
 _MOST_REFERENCES = 16 << 20
 
 
-@dataclass(frozen=True)
 class Repository:
     """A repository, or a working tree of one.
 
-    Attributes:
-        root: the folder that is the working tree.
+    Args:
         own: the folder of git's files of this working tree.
         common: the folder of those that its working trees share.
     """
 
-    root: str
-    own: str
-    common: str
+    def __init__(self, own: str, common: str) -> None:
+        self.own = own
+        self.common = common
 
     @cached_property
     def remotes(self) -> dict[str, str]:
@@ -85,7 +82,7 @@ def repository_at(root: str) -> Repository | None:
     if not is_own(git):
         return None
     if os.path.isdir(git):
-        return Repository(root, git, git)
+        return Repository(git, git)
     text = (read_small(git) or "").strip()
     if not text.startswith("gitdir: "):
         return None
@@ -94,14 +91,14 @@ def repository_at(root: str) -> Repository | None:
         return None
     if back := (read_small(own, "gitdir") or "").strip():
         return _of_worktree(root, own, back)
-    return Repository(root, own, own) if _names_as_worktree(own, root) else None
+    return Repository(own, own) if _names_as_worktree(own, root) else None
 
 
 def _of_worktree(root: str, own: str, back: str) -> Repository | None:
     common = os.path.realpath(os.path.join(own, (read_small(own, "commondir") or "").strip() or "."))
     within = os.path.dirname(own) == os.path.join(common, "worktrees")
     names = os.path.realpath(os.path.join(own, back)) == os.path.join(root, ".git")
-    return Repository(root, own, common) if within and names and is_own(common) else None
+    return Repository(own, common) if within and names and is_own(common) else None
 
 
 def _names_as_worktree(own: str, root: str) -> bool:
