@@ -49,6 +49,7 @@ def test_a_missing_framework_names_its_extra_and_an_old_one_what_it_lacks(packag
         ("llama_index", "llama_index", "llama-index"),
         ("openai_agents", "agents", "openai-agents"),
         ("strands", "strands", "strands"),
+        ("hermes", "agent", "hermes"),
     ],
 )
 def test_an_adapter_without_its_framework_names_the_command(adapter: str, framework: str, extra: str) -> None:

@@ -651,3 +651,23 @@ def test_a_byte_order_mark_is_read_and_stays(tmp_path: Path) -> None:
     written(change)
     assert file.read_bytes().startswith(b"\xef\xbb\xbf{")
     assert json.loads(file.read_text("utf-8-sig")) == {"mcpServers": {"memorist": {"command": "memorist"}}}
+
+
+def test_hermes_gets_a_plugin_that_loads_the_provider(memorist: Command, home: Path) -> None:
+    files_of_plugin = [".hermes/plugins/memorist/__init__.py", ".hermes/plugins/memorist/plugin.yaml"]
+    before = everything(home)
+    assert memorist("install", "hermes", "--user", "it's alice", "--yes").code == 0
+    module, manifest = ((home / path).read_text() for path in files_of_plugin)
+    assert "name: memorist" in manifest and "register_memory_provider" in module
+    called = dict[str, Any]()
+    code = module.replace("from memorist.adapters.hermes import MemoristProvider", "MemoristProvider = Provider")
+    context = type("Context", (), {"register_memory_provider": lambda self, provider: called.update(provider)})()
+    names = {"Provider": lambda memory, **given: {"memory": memory, **given}}
+    exec(code, names)
+    names["register"](context)  # type: ignore[call-arg,arg-type]
+    assert called["user"] == "it's alice" and called["tenant"] is None
+    assert "nothing to write" in memorist("install", "hermes", "--user", "it's alice", "--yes").out
+    refused = memorist("install", "hermes", "--project", "--yes")
+    assert refused.code != 0 and "no files in a project's folder" in refused.err
+    assert memorist("uninstall", "hermes", "--yes").code == 0
+    assert everything(home) == before

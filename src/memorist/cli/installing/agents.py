@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from memorist.cli.hooks.caller import whose
 from memorist.cli.installing.edits import Edit, json_hooks, json_server, own_file, toml_server
+from memorist.cli.installing.hermes import MANIFEST, hermes_plugin
 from memorist.cli.installing.opencode import opencode_plugin
 from memorist.errors import InvalidInputError
 from memorist.system.platforms import applications_folder, shell_line
@@ -95,12 +96,14 @@ class CodingAgent:
         look: the command that shows what is registered.
         server: the MCP server, as it is put into one of its files.
         hooks: its hooks, or the plugin in their place, likewise.
+        speaks_mcp: whether its tools come by MCP.
     """
 
     name: str
     look: str
     server: Part
     hooks: Part
+    speaks_mcp: bool = True
 
 
 def _at(base: str, file: str, variable: str | None = None) -> Callable[[], Path]:
@@ -176,6 +179,20 @@ AGENTS: Mapping[str, CodingAgent] = {
         "`gemini mcp list`, and /hooks in a session",
         Part(_gemini_settings, ".gemini/settings.json", _mcp_servers, Registered.server),
         Part(_gemini_settings, ".gemini/settings.json", json_hooks, grouped(_GEMINI_EVENTS, timeout=_SECONDS * 1000)),
+    ),
+    "hermes": CodingAgent(
+        "Hermes Agent",
+        "`hermes memory status`, after `hermes config set memory.provider memorist`",
+        Part(
+            _at(".hermes", "plugins/memorist/plugin.yaml", "HERMES_HOME"), None, own_file, lambda registered: MANIFEST
+        ),
+        Part(
+            _at(".hermes", "plugins/memorist/__init__.py", "HERMES_HOME"),
+            None,
+            own_file,
+            lambda registered: hermes_plugin(registered.user or whose(), registered.db, registered.tenant),
+        ),
+        speaks_mcp=False,
     ),
     "opencode": CodingAgent(
         "OpenCode",

@@ -52,7 +52,7 @@ def install(
         return
     registered = _registered(options, user, shared=project)
     _change(known, _root(project), registered, dry_run=dry_run, yes=yes)
-    if find_spec("mcp") is None:
+    if known.speaks_mcp and find_spec("mcp") is None:
         click.echo(f"The agent has no tools yet, as {missing_extra('mcp', 'mcp')}", err=True)
 
 
@@ -143,6 +143,8 @@ def _planned(known: CodingAgent, root: Path | None, registered: Registered | Non
         file = part.file(root)
         if file is not None:
             files.setdefault(file, []).append(part)
+    if not files:
+        raise InvalidInputError(f"{known.name} has no files in a project's folder; leave out --project")
     changes = list[FileEdit]()
     for file, parts in files.items():
         put = [part.edit(registered or Registered()) for part in parts]
