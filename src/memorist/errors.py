@@ -97,7 +97,12 @@ class ConflictError(MemoristError):
 
 
 class WaitingError(MemoristError):
-    """What an agent asks for is stored in the inbox, and is done when the user says yes; nothing else has changed."""
+    """What an agent asks for is stored in the inbox, and is done when the user says yes; nothing else has changed.
+
+    `proposal` is the id that `Admin.keep` and `Admin.drop` take; None where the error came from a server.
+    """
+
+    proposal: str | None = None
 
 
 class ClosedError(MemoristError):

@@ -9,9 +9,9 @@ from memorist.serve.running import Server, bind, url_of
 
 
 @asynccontextmanager
-async def running(app: Any, *, host: str = "127.0.0.1", **options: Any) -> AsyncIterator[str]:
+async def running(app: Any, *, host: str = "127.0.0.1", port: int = 0, **options: Any) -> AsyncIterator[str]:
     """Serve an app and yield its URL."""
-    with bind(host, 0) as listening:
+    with bind(host, port) as listening:
         server = Server(app, **options)
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)

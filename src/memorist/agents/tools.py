@@ -215,7 +215,7 @@ class Toolbox:
             outcome = tool.function(**given)
             data = await outcome if inspect.isawaitable(outcome) else outcome
         except WaitingError as waiting:
-            return ToolResult(success=True, data=str(waiting))
+            return ToolResult(success=True, data=str(waiting), exception=waiting)
         except Exception as error:  # whatever the tool does, the agent's turn goes on and is told
             return ToolResult(success=False, error=str(error) or type(error).__name__, exception=error)
         return data if isinstance(data, ToolResult) else ToolResult(success=True, data=data)

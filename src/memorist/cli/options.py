@@ -35,8 +35,11 @@ Until: TypeAlias = Annotated[str | None, Option(more="In the same formats.")]
 AsJson: TypeAlias = Annotated[bool, Option(help="Print JSON.")]
 Everyone: TypeAlias = Annotated[bool, Option(help="All users of the tenant.")]
 Tools: TypeAlias = Annotated[
-    Literal["core", "all"],
-    Option(help="For MCP: core is the five tools a model needs, in few tokens; all is every one, and a prompt."),
+    Literal["core", "connector", "all"],
+    Option(
+        help="For MCP: core is the five tools a model needs, in few tokens; connector has search and fetch, by which "
+        "ChatGPT reads; all is every one, and a prompt."
+    ),
 ]
 User: TypeAlias = Annotated[
     str | None,

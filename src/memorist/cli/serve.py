@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from socket import socket
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,11 +22,12 @@ from memorist.errors import InvalidInputError, MemoristError, MissingExtraError
 from memorist.records.times import in_words
 
 if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
+    from starlette.routing import BaseRoute, Route
 
     from memorist.config import Settings
     from memorist.memory import Memory
     from memorist.serve.limits import Limits
+    from memorist.serve.mcp import Gate
     from memorist.serve.observability import Observer
     from memorist.serve.quotas import Quotas
 
@@ -57,6 +59,54 @@ async def serve(
         bool,
         Option(help="Turn changes by agents' tools into proposals that the user approves in the inbox."),
     ] = False,
+    elicit: Annotated[
+        bool,
+        Option(help="With --confirm: ask the user at once, through MCP clients that can show questions."),
+    ] = False,
+    public_url: Annotated[
+        str | None,
+        Option(
+            metavar="URL",
+            envvar="MEMORIST_PUBLIC_URL",
+            help="The address by which MCP clients elsewhere reach this server, such as https://memory.example.org.",
+        ),
+    ] = None,
+    sign_in: Annotated[
+        bool,
+        Option(
+            envvar="MEMORIST_SIGN_IN",
+            help="Let MCP clients such as claude.ai and ChatGPT sign in (OAuth 2.1): you enter a token on a page of "
+            "this server.",
+        ),
+    ] = False,
+    openid: Annotated[
+        str | None,
+        Option(
+            metavar="URL",
+            envvar="MEMORIST_OPENID",
+            help="Let MCP clients sign in at this OpenID provider, whose access tokens are accepted.",
+        ),
+    ] = None,
+    openid_audience: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            envvar="MEMORIST_OPENID_AUDIENCE",
+            help="Whom its tokens must be issued for, if that is not --public-url followed by /mcp.",
+        ),
+    ] = None,
+    openid_claim: Annotated[
+        str,
+        Option(metavar="NAME", envvar="MEMORIST_OPENID_CLAIM", help="The claim of its tokens that names the user."),
+    ] = "sub",
+    openid_user: Annotated[
+        tuple[str, ...],
+        Option(
+            metavar="NAME",
+            envvar="MEMORIST_OPENID_USER",
+            help="Admit only this user of the provider. Repeatable; without it, everyone it issues a token to.",
+        ),
+    ] = (),
     trust_proxy: Annotated[
         tuple[str, ...],
         Option(
@@ -103,6 +153,7 @@ async def serve(
 
     options: Options = context.obj
     start_logging(log_format)
+    entry = _Entry(public_url, sign_in, openid, openid_audience, openid_claim, openid_user, elicit)
     settings = options.settings().with_given(keep_traces=keep_traces, confirm=confirm or None)
     url, quotas = settings.url, Quotas(parse_limits(limit), counts=Counts(counts))
     alone = workers == 1 or inherited is not None
@@ -110,7 +161,10 @@ async def serve(
         raise InvalidInputError("several workers cannot share an in-memory database; name a file with --db")
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(Memory.open(settings=settings).through(CLI))
-        open_here = check_open(host, tokens=bool(await Tokens(memory).list())) and not require_token
+        known = bool(await Tokens(memory).list())
+        open_here = check_open(host, tokens=known or openid is not None) and not require_token and not entry.signs_in
+        if sign_in and not known:
+            raise InvalidInputError("no token exists yet to sign in with; create one: memorist token create NAME")
         listening = stack.enter_context(bind(host, port) if inherited is None else socket(fileno=inherited))
         served = url_of(host, listening)
         if inherited is None and open_here:
@@ -125,7 +179,8 @@ async def serve(
                 concurrency=concurrency, body_bytes=body_mib * MIB, load_bytes=load_mib * MIB, seconds=timeout
             )
             observer = Observer(names=log_names)
-            routes = await stack.enter_async_context(_mcp(memory, observer, quotas, tools=tools, open_here=open_here))
+            door = _mcp(memory, observer, quotas, tools=tools, open_here=open_here, entry=entry, served=served)
+            routes = await stack.enter_async_context(door)
             app = create_app(
                 memory,
                 open=open_here,
@@ -138,7 +193,11 @@ async def serve(
             )
             if inherited is not None:
                 end_with_parent()
-            tell = partial(_tell, served, mcp=bool(routes)) if inherited is None else partial(click.echo, READY)
+            tell = (
+                partial(_tell, entry.public_url or served, mcp=bool(routes))
+                if inherited is None
+                else partial(click.echo, READY)
+            )
             async with _embedding(memory):
                 await Server(app, proxies=trust_proxy, answering=tell).serve(sockets=[listening])
     if inherited is None:
@@ -199,18 +258,65 @@ def _is_default(options: Options) -> bool:
     return options.settings().url == Settings.load(env, file=config_file(env)).url
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """How MCP clients get a token, as the options say."""
+
+    public_url: str | None
+    sign_in: bool
+    openid: str | None
+    audience: str | None
+    claim: str
+    users: tuple[str, ...]
+    elicit: bool
+
+    def __post_init__(self) -> None:
+        if self.sign_in and self.openid is not None:
+            raise InvalidInputError("--sign-in and --openid are two ways to sign in; choose one")
+
+    @property
+    def signs_in(self) -> bool:
+        return self.sign_in or self.openid is not None
+
+    def gate(self, memory: "Memory", quotas: "Quotas", *, open_here: bool, served: str) -> "tuple[Gate, list[Route]]":
+        """Return what admits requests, and the routes by which clients get tokens."""
+        from memorist.serve.mcp import Gate
+
+        gate = Gate(memory=memory, open=open_here, quotas=quotas, origin=self.public_url or served)
+        if not self.signs_in:
+            return gate, []
+        from memorist.serve.oauth import OpenID, Resource, SignIn, page_of
+
+        resource = Resource(self.public_url or served)
+        gate = replace(gate, origin=resource.origin, resource=resource.url, discovery=resource.discovery)
+        if self.openid is None:
+            sign_in = SignIn(memory, resource)
+            return gate, [*resource.routes(resource.origin), *sign_in.routes(), page_of(sign_in)]
+        audience = self.audience or resource.url
+        provider = OpenID(self.openid, audience=audience, claim=self.claim, users=self.users)
+        return replace(gate, foreign=provider.grant), resource.routes(self.openid)
+
+
 @asynccontextmanager
 async def _mcp(
-    memory: "Memory", observer: "Observer", quotas: "Quotas", *, tools: Literal["core", "all"], open_here: bool
+    memory: "Memory",
+    observer: "Observer",
+    quotas: "Quotas",
+    *,
+    tools: Tools,
+    open_here: bool,
+    entry: _Entry,
+    served: str,
 ) -> "AsyncIterator[Sequence[BaseRoute]]":
-    """Run the MCP app, and yield its routes; yield no routes if the extra is not installed."""
+    """Run the MCP app, and yield its routes; yield no routes if the extra is not installed and nothing asks for it."""
     try:
-        from memorist.serve.mcp import Gate, create_app
+        from memorist.serve.mcp import create_app
     except MissingExtraError:
+        if entry.signs_in:
+            raise
         yield ()
         return
-    app = create_app(
-        Gate(memory=memory, open=open_here, quotas=quotas), tools=tools, hosts=None, ended=observer.metrics.verb
-    )
+    gate, more = entry.gate(memory, quotas, open_here=open_here, served=served)
+    app = create_app(gate, tools=tools, hosts=None, ended=observer.metrics.verb, elicit=entry.elicit)
     async with app.router.lifespan_context(app):
-        yield app.routes
+        yield [*app.routes, *more]

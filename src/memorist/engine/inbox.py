@@ -100,7 +100,11 @@ async def propose(core: Core, call: Call, request: Change) -> Any:
             if not await core.store.get(scope.wall, [id]):  # else the same was asked for at the same time
                 raise
     whose = "" if scope.user is None else f" --user {quote(scope.user)}"
-    raise WaitingError(f"not done yet: it is pending approval, as {id}. The user decides, with `memorist inbox{whose}`")
+    waiting = WaitingError(
+        f"not done yet: it is pending approval, as {id}. The user decides, with `memorist inbox{whose}`"
+    )
+    waiting.proposal = id
+    raise waiting
 
 
 _Settled: TypeAlias = tuple[Change, str, Author, list[str]]

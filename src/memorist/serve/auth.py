@@ -11,7 +11,7 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -29,7 +29,10 @@ _WRONG_HEADER = "the header must be `Authorization: Bearer TOKEN`"
 _PROXIES = frozenset(("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"))
 _PORT = re.compile(r":\d*$")
 _PREFIX = "mem_"
-_KEY = "token/"
+_KEY, _ACCESS = "token/", "access/"
+"""Where tokens are, and those that a program gets for an hour, which no list shows."""
+_SWEPT = timedelta(days=1)
+"""How long an expired access token is known as one."""
 _GRANTED = ("name", "tenant", "user", "right", "limits")
 """The fields of a grant that a token keeps."""
 
@@ -110,13 +113,17 @@ LOCAL = Grant(name="local", tenant=None, user=None, right=Right.ADMIN)
 class Token:
     """A token as it is stored, without its secret.
 
-    `id` is the beginning of its sha256. `expires_at` is None for one that holds until it is revoked.
+    `id` is the beginning of its sha256. `expires_at` is None for one that holds until it is revoked. `resource` is the
+    only address where it is accepted, and `parent` the sha256 of the token that it was derived from and ends with; both
+    are None for a token made by hand.
     """
 
     id: str
     grant: Grant
     created_at: datetime
     expires_at: datetime | None
+    resource: str | None = None
+    parent: str | None = None
 
     def expired(self, now: datetime) -> bool:
         """Return whether it has expired by this time."""
@@ -125,7 +132,9 @@ class Token:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         granted = {name: plain(getattr(self.grant, name)) for name in _GRANTED}
-        return {"id": self.id, **granted, "created_at": plain(self.created_at), "expires_at": plain(self.expires_at)}
+        derived = {} if self.parent is None else {"resource": self.resource, "parent": self.parent}
+        times = {"created_at": plain(self.created_at), "expires_at": plain(self.expires_at)}
+        return {"id": self.id, **granted, **times, **derived}
 
 
 class Tokens:
@@ -176,34 +185,90 @@ class Tokens:
         if any(token.grant.name == name for token in await self.list()):
             raise ConflictError(f"there is a token named {shown(name)}; revoke it, or choose another name")
         secret = _PREFIX + secrets.token_urlsafe(32)
-        digest = _digest(secret)
-        token = Token(id=digest[:12], grant=grant, created_at=created, expires_at=expires)
+        token = Token(id=digest_of(secret)[:12], grant=grant, created_at=created, expires_at=expires)
+        await self._store(_KEY, secret, token)
+        return secret, token
+
+    async def derive(
+        self, parent: str, *, name: str, right: Right, resource: str, expires_at: TimeLike, listed: bool
+    ) -> tuple[str, Token]:
+        """Return a new token's secret, and the token: it is accepted at one address, and ends with another token.
+
+        Args:
+            parent: the sha256 of the other token's secret, whose tenant, user and limits it has.
+            name: for people.
+            right: its right, which the other token's includes.
+            resource: the address.
+            expires_at: as for `create`.
+            listed: whether `list` returns it, and `revoke` finds it.
+
+        Raises:
+            UnauthorizedError: the other token is unknown or has expired.
+            ScopeError: the other token lacks the right.
+        """
+        origin = await self._holding(parent)
+        origin.grant.check(right)
+        secret, created = _PREFIX + secrets.token_urlsafe(32), self.clock()
+        token = Token(
+            id=digest_of(secret)[:12],
+            grant=replace(origin.grant, name=name, right=right, token=None),
+            created_at=created,
+            expires_at=parse_expiry(expires_at, created),
+            resource=resource,
+            parent=parent,
+        )
+        await self._store(_KEY if listed else _ACCESS, secret, token)
+        return secret, token
+
+    async def _store(self, prefix: str, secret: str, token: Token) -> None:
+        digest, grant = digest_of(secret), token.grant
         # Not the record's own expires_at: a caller with an expired token gets an error that says so.
+        until = token.expires_at if prefix == _ACCESS else None
         await self._memory.remember(
             json.dumps(token.to_dict()),
             kind=Kind.TOPIC,
-            key=_KEY + digest,
+            key=prefix + digest,
             id=digest,
             metadata={"tenant": grant.tenant, "user": grant.user},  # a purge of the user finds the token by these
+            expires_at=None if until is None else until + _SWEPT,
         )
-        return secret, token
 
     async def find(self, secret: str) -> Token | None:
         """Return the token with this secret, even if it has expired; None for an unknown one."""
-        record = await self._memory.lookup(_KEY + _digest(secret), kind=Kind.TOPIC)
-        return None if record is None else _read(record)
+        return await self.of(digest_of(secret))
 
-    async def grant(self, secret: str) -> Grant:
-        """Return the access of the token with this secret.
+    async def of(self, digest: str) -> Token | None:
+        """Return the token whose secret has this sha256, as `find` does."""
+        for prefix in (_KEY, _ACCESS):
+            record = await self._memory.lookup(prefix + digest, kind=Kind.TOPIC)
+            if record is not None:
+                return _read(record)
+        return None
 
-        Raises:
-            UnauthorizedError: it is unknown or has expired.
-        """
-        token = await self.find(secret)
+    async def _holding(self, digest: str) -> Token:
+        token = await self.of(digest)
         if token is None:
             raise UnauthorizedError("the token is not known here, or was revoked")
         if token.expired(self.clock()):
             raise UnauthorizedError("the token has expired")
+        if token.parent is not None:
+            await self._holding(token.parent)
+        return token
+
+    async def grant(self, secret: str, resource: str | None = None) -> Grant:
+        """Return the access of the token with this secret.
+
+        Args:
+            secret: the token's.
+            resource: the address at which it is shown, where that is one that tokens are made for.
+
+        Raises:
+            UnauthorizedError: it is unknown or has expired, as is one that it was derived from; it was made for
+                another address.
+        """
+        token = await self._holding(digest_of(secret))
+        if token.resource not in (None, resource):
+            raise UnauthorizedError(f"the token was issued for {token.resource} and is not accepted here")
         return replace(token.grant, token=token.id)
 
     async def list(self) -> list[Token]:
@@ -226,6 +291,10 @@ class Tokens:
                 return token
         raise NotFoundError(f"there is no token named {shown(name)}; `memorist token list` shows all")
 
+    async def drop(self, secret: str) -> bool:
+        """Remove the token with this secret; return whether it was there. Of two callers at once, one gets True."""
+        return await self._memory.forget(digest_of(secret)) > 0
+
     async def _records(self) -> Sequence[Record]:
         return [record async for record in self._memory.iterate(kind=Kind.TOPIC, key_prefix=_KEY, order="key")]
 
@@ -245,7 +314,13 @@ def bearer(said: str | None) -> str | None:
 
 
 async def admitted(
-    tokens: Tokens, secret: str | None, *, open: bool, client: str | None, headers: Mapping[str, str]
+    tokens: Tokens,
+    secret: str | None,
+    *,
+    open: bool,
+    client: str | None,
+    headers: Mapping[str, str],
+    resource: str | None = None,
 ) -> Grant:
     """Return the access of a caller, with the token that it brought or, on this machine, without one.
 
@@ -255,12 +330,13 @@ async def admitted(
         open: whether callers on this machine need no token.
         client: as for `is_near`.
         headers: likewise.
+        resource: as for `Tokens.grant`.
 
     Raises:
-        UnauthorizedError: it brought no token, or one that is unknown or expired.
+        UnauthorizedError: it brought no token, or one that is unknown, expired or made for another address.
     """
     if secret is not None:
-        return await tokens.grant(secret)
+        return await tokens.grant(secret, resource)
     if open and is_near(client, headers):
         return LOCAL
     raise UnauthorizedError(_NO_TOKEN)
@@ -293,7 +369,13 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _digest(secret: str) -> str:
+def is_own(secret: str) -> bool:
+    """Return whether a secret has the form of those that are made here."""
+    return secret.startswith(_PREFIX)
+
+
+def digest_of(secret: str) -> str:
+    """Return the sha256 of a token's secret, in hex: all that is stored of it."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -302,4 +384,11 @@ def _read(record: Record) -> Token:
     granted = {name: told[name] for name in _GRANTED if name in told}  # older tokens have no limits
     until = None if told["expires_at"] is None else parse_time(told["expires_at"])
     grant = Grant(**granted | {"right": Right(told["right"])})
-    return Token(id=told["id"], grant=grant, created_at=parse_time(told["created_at"]), expires_at=until)
+    return Token(
+        id=told["id"],
+        grant=grant,
+        created_at=parse_time(told["created_at"]),
+        expires_at=until,
+        resource=told.get("resource"),
+        parent=told.get("parent"),
+    )

@@ -46,6 +46,7 @@ def create_app(
     hosts: Iterable[str] | None = LOOPBACK_HOSTS,
     limits: Limits = LIMITS,
     ended: Callable[[Ended], None] | None = None,
+    elicit: bool = False,
 ) -> Starlette:
     """Return the server as an ASGI app. No state is held between requests, so any process can answer each.
 
@@ -57,6 +58,7 @@ def create_app(
             None is any name: who comes without a token must use this machine's own all the same.
         limits: the limits of a request.
         ended: called after each call of a verb, for metrics.
+        elicit: as for `create_server`.
 
     Raises:
         InvalidInputError: the gate's memory is bound, or there is no host.
@@ -64,7 +66,7 @@ def create_app(
     if gate.memory.scope != MemoryScope(DEFAULT_TENANT):
         raise InvalidInputError("a server needs a memory that is not bound to a tenant, user or label")
     manager = StreamableHTTPSessionManager(
-        create_server(_access_of, tools=tools, ended=ended),
+        create_server(_access_of, tools=tools, ended=ended, elicit=elicit),
         stateless=True,
         json_response=True,
         security_settings=_security(hosts),
@@ -87,6 +89,8 @@ def _door(app: ASGIApp, gate: Gate) -> ASGIApp:
             read_query(scope["query_string"], ())
         except MemoristError as error:
             status, headers, body = _refusal(error)
+            if status == 401 and gate.discovery is not None:
+                headers["www-authenticate"] += f', resource_metadata="{gate.discovery}"'
             await JSONResponse(body, status, headers)(scope, receive, send)
             return
         try:

@@ -11,15 +11,18 @@ from mcp_types import CallToolResult, ListToolsResult, PaginatedRequestParams
 
 from memorist import __version__
 from memorist.engine.traced import Ended, Telemetry, Watch
-from memorist.records.origins import MCP
+from memorist.records.origins import MCP, Author
 from memorist.serve.mcp import prompt, resources
 from memorist.serve.mcp.access import Access
+from memorist.serve.mcp.eliciting import can_ask
 from memorist.serve.mcp.failures import protocol_error
 from memorist.serve.mcp.tools import TOOLS
-from memorist.serve.mcp.toolsets import CORE_INSTRUCTIONS, ToolSet, call_tool, list_tools
+from memorist.serve.mcp.toolsets import INSTRUCTIONS, ToolSet, call_tool, list_tools
 
 Context = ServerRequestContext[Any, Any]
 AccessOf = Callable[[Context], Access]
+_DECIDER = replace(MCP, claims=MCP.claims | Author.USER, proposes=False)
+"""The same door for the user, who decides what the agent has asked for."""
 _T = TypeVar("_T")
 _P = TypeVar("_P")
 
@@ -30,21 +33,28 @@ def create_server(
     tools: ToolSet = "core",
     telemetry: Telemetry | None = None,
     ended: Callable[[Ended], None] | None = None,
+    elicit: bool = False,
 ) -> Server[Any]:
     """Return an MCP server, to be run on a transport of the SDK.
 
     Args:
         access: the memory and the right; one for all requests, or a function that returns it for each.
-        tools: which tools are offered: "core", the five that a model needs, or "all".
+        tools: which tools are offered: "core", the five that a model needs, "connector", with those by which ChatGPT
+            reads, or "all".
         telemetry: gets the spans; by default OpenTelemetry with the program's own providers.
         ended: called after each call of a verb, for metrics.
+        elicit: whether a client that can show questions asks the user at once about what would wait in the inbox.
     """
     telemetry = telemetry or Telemetry()
     watch = Watch(telemetry, ended)
 
     def find(context: Context) -> Access:
         found = access(context) if callable(access) else access
-        return replace(found, memory=found.memory.through(MCP, token=found.token).traced(watch))
+        memory = found.memory.through(MCP, token=found.token).traced(watch)
+        if not (elicit and can_ask(context)):
+            return replace(found, memory=memory)
+        decider = found.memory.through(_DECIDER, token=found.token).traced(watch)
+        return replace(found, memory=memory, decider=decider)
 
     def answering(answer: Callable[[Access, _P], Awaitable[_T]]) -> Callable[[Context, _P], Awaitable[_T]]:
         @wraps(answer)
@@ -61,15 +71,15 @@ def create_server(
     async def listed(access: Access, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=list_tools(access, tools))
 
-    core, prompts = tools == "core", dict[str, Any]()
-    if not core:
+    prompts = dict[str, Any]()
+    if tools == "all":
         prompts = {"on_list_prompts": answering(prompt.list_prompts), "on_get_prompt": answering(prompt.get_prompt)}
     server: Server[Any] = Server(
         "memorist",
         title="Memorist",
         version=__version__,
         description="Long-term memory for LLM agents",
-        instructions=CORE_INSTRUCTIONS if core else prompt.INSTRUCTIONS,
+        instructions=INSTRUCTIONS[tools],
         on_list_tools=answering(listed),
         on_call_tool=answering(partial(call_tool, tools=tools)),
         on_list_resources=answering(resources.list_resources),

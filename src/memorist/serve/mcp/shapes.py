@@ -129,6 +129,22 @@ TOPICS = _object(
     topics={"type": "object", "additionalProperties": {"type": "string"}},
 )
 
+_RESULT = _object(
+    {"id": "What fetch takes.", "title": "Its day and the beginning of its text.", "url": "Where a person reads it."},
+    "id title url",
+)
+RESULTS = _object({}, "results", results={"type": "array", "items": _RESULT, "description": "Best first."})
+DOCUMENT = _object(
+    {
+        "id": "The id asked for.",
+        "title": "Its day and the beginning of its text.",
+        "text": "The whole text, framed as data.",
+        "url": "Where a person reads it.",
+    },
+    "id title text url",
+    metadata={"type": "object", "description": "When it was, who says so, and what took its place."},
+)
+
 
 def record_of(
     record: Record, zone: tzinfo, *, most: int | None = None, field: str = "content", offset: int = 0

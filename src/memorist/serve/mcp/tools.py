@@ -54,7 +54,10 @@ TOOLS: Mapping[str, ToolSpec] = {
     "list_topics": ToolSpec(title="List topics", output=shapes.TOPICS),
     "record_tool_use": ToolSpec(title="Record a tool use", output=shapes.RECORD, right=Right.WRITE, idempotent=False),
     "search_tool_uses": ToolSpec(title="Search tool uses", output=shapes.HITS),
+    "search": ToolSpec(title="Search memories", output=shapes.RESULTS),
+    "fetch": ToolSpec(title="Read a memory", output=shapes.DOCUMENT),
 }
+"""Every tool; `search` and `fetch` are those of `connector`, and the others those of this module."""
 
 
 class MemoryTools:
