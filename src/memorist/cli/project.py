@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import click
 
@@ -50,7 +50,7 @@ async def project(
     found = project_at(folder)
     async with opened(context, user or whose(), new=True) as memory:
         whole = memory.unlabelled()
-        told = {"label": found.label, "known_by": found.known_by, "root": found.root}
+        told: dict[str, Any] = {"label": found.label, "known_by": found.known_by, "root": found.root}
         if action == "bring":
             total = await whole.count(agent=name, superseded=True)
             if total and not yes:

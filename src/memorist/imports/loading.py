@@ -386,8 +386,9 @@ async def _as_before(entries: list[_Entry]) -> list[_Entry]:
     found = list[_Entry]()
     for each in entries:
         id = next((id for id in each.earlier if id in there), None)
-        is_known = id is not None and isinstance(each.draft, Draft)
-        found.append(replace(each, draft=replace(each.draft, id=id)) if is_known else each)
+        if id is not None and isinstance(each.draft, Draft):
+            each = replace(each, draft=replace(each.draft, id=id))
+        found.append(each)
     return found
 
 
