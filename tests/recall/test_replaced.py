@@ -463,7 +463,7 @@ def test_records_that_say_the_same_share_one_chance() -> None:
 def test_a_correction_replaces_what_was_said_before_it_in_the_same_conversation(
     wrong: str, right: str, question: str
 ) -> None:
-    with Memory.open(":memory:", embedder=OnnxEmbedder()) as memory:
+    with Memory.open(":memory:", embedder="default") as memory:
         bob = memory.scoped(user="bob", session="s")
         talk = [("user", wrong), ("assistant", f"Noted: {wrong}"), ("user", right)]
         bob.remember([Draft(content=text, kind=Kind.MESSAGE, payload={"role": role}) for role, text in talk])

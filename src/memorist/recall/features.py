@@ -132,7 +132,7 @@ def doing(
         "asks_only": asks_only,
         "asking": asking,
         "asks_covered": 2 * np.maximum(asks_only, asking) * covered,
-        "nothing_new": nothing_new * said * np.maximum(asks_only, likely["asks"]),
+        "nothing_new": nothing_new * said * np.maximum.reduce([asks_only, likely["asks"], likely["chats"]]),
         "unknowing": unknowing,
         "chats": likely["chats"] * message,
         "unanswered": _likely(index, heads, "unknowing", after) * brief * said,
