@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -178,15 +179,15 @@ def test_whatever_was_done_the_bundle_of_the_bundle_is_the_same(
             for what, number, text in steps:
                 id = f"r{number}"
                 does: dict[str, Callable[[], Any]] = {
-                    "remember": lambda id=id, text=text: memory.remember(text, id=id),
-                    "revise": lambda id=id, text=text: memory.revise(id, content=text),
-                    "rate": lambda id=id: memory.rate(id, 1),
-                    "forget": lambda id=id: memory.forget(id),
-                    "topic": lambda number=number, text=text: memory.topics.set(f"k{number}", text),
-                    "supersede": lambda id=id, text=text: memory.remember(text, kind="fact", key="k", supersedes=id),
-                    "archive": lambda id=id: memory.admin.archive(id),
-                    "restore": lambda id=id: memory.admin.archive(id, undo=True),
-                    "relabel": lambda id=id, text=text: memory.relabel(id, to=text.strip("\u2028\nd")),
+                    "remember": partial(memory.remember, text, id=id),
+                    "revise": partial(memory.revise, id, content=text),
+                    "rate": partial(memory.rate, id, 1),
+                    "forget": partial(memory.forget, id),
+                    "topic": partial(memory.topics.set, f"k{number}", text),
+                    "supersede": partial(memory.remember, text, kind="fact", key="k", supersedes=id),
+                    "archive": partial(memory.admin.archive, id),
+                    "restore": partial(memory.admin.archive, id, undo=True),
+                    "relabel": partial(memory.relabel, id, to=text.strip("\u2028\nd")),
                 }
                 with contextlib.suppress(MemoristError):
                     await does[what]()

@@ -664,7 +664,7 @@ def test_hermes_gets_a_plugin_that_loads_the_provider(memorist: Command, home: P
     context = type("Context", (), {"register_memory_provider": lambda self, provider: called.update(provider)})()
     names = {"Provider": lambda memory, **given: {"memory": memory, **given}}
     exec(code, names)
-    names["register"](context)  # type: ignore[call-arg,arg-type]
+    names["register"](context)
     assert called["user"] == "it's alice" and called["tenant"] is None
     assert "nothing to write" in memorist("install", "hermes", "--user", "it's alice", "--yes").out
     refused = memorist("install", "hermes", "--project", "--yes")

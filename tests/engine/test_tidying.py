@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 def opened(**given: object) -> Memory:
-    return Memory.open(":memory:", embedder=HashEmbedder(), user="alice", **given)  # type: ignore[arg-type, return-value]
+    return Memory.open(":memory:", embedder=HashEmbedder(), user="alice", **given)  # type: ignore[arg-type]
 
 
 async def test_notes_that_say_the_same_are_proposed_once_and_merged_on_request() -> None:
