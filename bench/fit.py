@@ -100,7 +100,7 @@ asked.
 """
 _DEPTH = 120
 _NOW = datetime(2024, 1, 1, tzinfo=UTC)
-_EMBEDDER = BatchedEmbedder(shared.EMBEDDER)
+EMBEDDER = BatchedEmbedder(shared.EMBEDDER)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ async def entries_of(rows: Sequence[shared.Row], first: int = 1) -> list[Entry]:
     """Return rows as ranking sees them, numbered from `first` on."""
     times = (_NOW + timedelta(microseconds=n) for n in range(len(rows)))
     records = [shared.draft_of(row).to_record(Scope(), time, PYTHON) for row, time in zip(rows, times, strict=True)]
-    vectors = await embedded(_EMBEDDER, records)
+    vectors = await embedded(EMBEDDER, records)
     return [
         Entry(
             number, record.id, record.kind, None, record.scope.session,
@@ -165,7 +165,7 @@ class Memory:
     """One group's memory, as ranking sees it."""
 
     def __init__(self) -> None:
-        self.index, self.numbers = WallIndex(_EMBEDDER.dimensions), dict[str, int]()
+        self.index, self.numbers = WallIndex(EMBEDDER.dimensions), dict[str, int]()
 
     async def add(self, rows: Sequence[shared.Row]) -> None:
         """Add rows that say something."""
@@ -179,8 +179,8 @@ class Memory:
         now = parse_time(date) if date else datetime(2026, 1, 1, tzinfo=UTC)
         speakers = [name for name in self.index.speakers if name]
         question = read_question(text, speakers=speakers, now=now, years=() if date else self.index.years)
-        [vector] = await _EMBEDDER.embed([question.embed], Role.QUERY)
-        scale = replace(await measure(_EMBEDDER), moved=_EMBEDDER.moves(question.embed))
+        [vector] = await EMBEDDER.embed([question.embed], Role.QUERY)
+        scale = replace(await measure(EMBEDDER), moved=EMBEDDER.moves(question.embed))
         search = Search(Recall(query=text), Filter(), 20, question, vector, to_micros(now) + 10**15, scale)
         ranked = rank(self.index, search)
         gold, stale = (
@@ -317,7 +317,7 @@ async def main() -> int:
     folders = {name: (own if (own := _BENCH / "data" / name).is_dir() else given.data / name) for name in EVERY}
     phrases = b64encode(np.packbits(held_in_labelled())).decode()
     cast(dict[str, Any], artefact.artefact())["phrases"] = phrases  # for `learned`
-    heads = (await learned(_EMBEDDER)).weights
+    heads = (await learned(EMBEDDER)).weights
     sets = {name: await examples(evaluator, folder, EVERY[name]) for name, folder in folders.items()}
     parts, start = split(sets), flat(prior())
     pulls = pulls_of(list(parts.values()))

@@ -1,8 +1,9 @@
-"""The fitted numbers of ranking and of contexts: `ranking.json`, which `bench/fit.py` writes.
+"""The fitted numbers of ranking and of contexts: `ranking.json`, which commands below `bench` write.
 
 weights      what each feature counts where a question asks for anything, and where it surely asks for a state
 heads        what a text does, told by a vector of the bundled model (see `heads`)
 phrases      which phrases each of the labelled texts holds, as bits (see `heads`)
+pairs        what tells that two records speak of the same thing (see `replaced`)
 confidence   what tells whether a memory holds the answer (see `memorist.context.confidence`)
 telling      from what on a record is told in a context, and how much of it (see `memorist.context.composing`)
 provenance   the data, by name and sha256, the command, and what was measured with each set left out

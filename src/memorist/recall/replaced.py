@@ -4,12 +4,12 @@ Found when a question asks for a state, among the records that fit it best, and 
 about something else nothing, it follows what is stored, and nothing is lost by it. The probability that two records
 speak of the same thing is a logistic function of three numbers: how much nearer their vectors are than those of the
 wall are on the average, the information in the rare words that they share, and whether their numbers differ. Its
-constants were fitted on the pairs of bench/data/now_dev, with each of its four memories left out once.
+weights are part of the artefact; `bench/fit_pairs.py` fits them.
 """
 
 import math
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from memorist.languages import Language, Phrases, plain, tables_of
 from memorist.recall.analysis import any_terms
+from memorist.recall.artefact import artefact
 from memorist.recall.features import asking_of
 from memorist.recall.index import KINDS, Bools, Floats, Rows, WallIndex
 from memorist.recall.life_events import SAME
@@ -26,7 +27,7 @@ from memorist.recall.vectors import products
 from memorist.records.origins import Author
 from memorist.records.record import Kind
 
-NEARER, SHARED, NUMBERS, CONSTANT = 21.6, 1.9, 2.1, -5.6
+PAIRS: Mapping[str, float] = artefact()["pairs"]
 """What the nearness of two vectors, the rare words they share, and a number in each that is not in the other count."""
 RARE = 0.7
 """The least information of a rare word: 1 is that of a word which one record of the wall holds."""
@@ -179,13 +180,28 @@ def signs_of(earlier: str, later: str) -> tuple[str, ...]:
 def _of_the_same(index: WallIndex, rows: Rows, seeds: Rows, scale: Scale, passed: Set[str]) -> Floats:
     """Return how likely each row speaks of the same thing as each seed, a position in the rows; some terms are passed
     over."""
+    odds = sum(PAIRS[name] * each for name, each in compared(index, rows, seeds, scale, passed).items())
+    same: Floats = (1 / (1 + np.exp(-odds - PAIRS["constant"]))).astype(np.float32)
+    return same
+
+
+def compared(
+    index: WallIndex, rows: Rows, seeds: Rows, scale: Scale, passed: Set[str] = frozenset()
+) -> Mapping[str, Floats]:
+    """Return what tells whether two rows speak of the same, by the names of its weights; each of shape (rows, seeds).
+
+    Args:
+        index: the wall's.
+        rows: which are compared.
+        seeds: with which of them: positions in the rows.
+        scale: of the embedder.
+        passed: terms that say nothing.
+    """
     vectors = index.vectors.take(rows)
     usual = vectors @ middle(index, scale)
     near = products(vectors, vectors[seeds]) - (usual[:, None] + usual[None, seeds]) / 2
     rare, numbers = _shared(index, rows, seeds, passed)
-    odds = NEARER * scale.factor * near + SHARED * rare + NUMBERS * numbers + CONSTANT
-    same: Floats = (1 / (1 + np.exp(-odds))).astype(np.float32)
-    return same
+    return {"nearer": (scale.factor * near).astype(np.float32), "shared": rare, "numbers": numbers.astype(np.float32)}
 
 
 def middle(index: WallIndex, scale: Scale) -> Floats:
