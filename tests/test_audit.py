@@ -87,7 +87,7 @@ async def test_reads_are_noted_only_where_that_is_asked_for(path: Path) -> None:
         alice = memory.scoped(user="alice")
         await alice.remember(["Likes tea", "Likes coffee"])
         await alice.recall("tea", limit=1)
-        await alice.context("what does she like?")
+        await alice.context("does she like tea or coffee?")
         await alice.browse(limit=1)
         await alice.ask(Values(fields=("content",), limit=1))
         await alice.count()

@@ -97,6 +97,7 @@ ASKED: Mapping[str, Callable[[Path], requests.Request[Any]]] = {
     "Users": lambda path: requests.Users(),
     "Vectors": lambda path: requests.Vectors(ids=("r1",)),
     "Why": lambda path: requests.Why(id="r1"),
+    "Values": lambda path: requests.Values(fields=("content",)),
 }
 
 

@@ -17,6 +17,7 @@ from memorist.memory import Memory
 from memorist.operations import requests
 from memorist.operations.request import NARROWING
 from memorist.records.record import Draft, Kind
+from memorist.serve.mcp.connector import READING
 from memorist.serve.mcp.tools import TOOLS, MemoryTools
 from memorist.sync import Memory as Blocking
 from memorist.system.hints import fields_of, read_hint
@@ -32,7 +33,7 @@ VERBS = [
 COMMANDS = {name: command for name, command in Commands().items() if getattr(command, "asks", None)}
 SCOPE = {"user", "agent", "session"}
 """What is a scope's on the command line, and a field of a request besides."""
-TOOLS_OF_MCP = {name: getattr(MemoryTools, name) for name in TOOLS}
+TOOLS_OF_MCP = {name: getattr(MemoryTools, name) for name in TOOLS if name not in READING}
 
 
 def request_of(name: str) -> type[requests.Request[Any]]:

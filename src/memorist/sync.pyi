@@ -31,7 +31,7 @@ from memorist.verbs import T
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack, overload
+from typing import Any, Literal, Self, Unpack, overload
 from memorist import memory as asynchronous
 from memorist.blocking_client import BlockingClient
 
@@ -157,7 +157,12 @@ class Admin(BlockingClient):
             ConflictError: it is being approved.
         """
 
-    def tidy(self, *, what: str | None = None, limit: int = 50) -> TidyReport:
+    def tidy(
+        self,
+        *,
+        what: Literal['duplicate', 'contradiction', 'unused', 'junk'] | None = None,
+        limit: int = 50,
+    ) -> TidyReport:
         """Return what may be taken out of this memory; nothing is changed. `archive` does it, and takes it back.
 
         These are "duplicate" (notes, facts or experiences that say the same), "contradiction" (a note or a fact whose

@@ -276,7 +276,7 @@ def test_the_path_of_a_hook_loads_no_library(tmp_path: Path) -> None:
         "print(sorted(set(heavy) & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True,
-                          env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
+                          cwd=tmp_path, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
     assert done.stdout.strip() == "[]"
 
 

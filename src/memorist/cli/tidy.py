@@ -21,14 +21,12 @@ _LONGEST = 300
 _KEYS = {"a": "archive", "s": "skip", "q": "quit"}
 
 
-@command()
+@command("Tidy")
 async def tidy(
     context: click.Context,
     id: Annotated[str | None, Argument(help="Archive what the proposal with this id names.")] = None,
-    what: Annotated[
-        Literal["duplicate", "contradiction", "unused", "junk"] | None, Option(help="Look for one of these only.")
-    ] = None,
-    limit: Annotated[int, Option("--limit", "-n", min=1, max=10_000, help="How many of each at most.")] = 50,
+    what: Literal["duplicate", "contradiction", "unused", "junk"] | None = None,
+    limit: Annotated[int, Option("--limit", "-n", min=1, max=10_000)] = 50,
     user: User = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Archive all that is proposed, without confirmation.")] = False,
     undo: Annotated[bool, Option(help="Put back what the last tidy archived.")] = False,

@@ -705,7 +705,10 @@ class Tidy(Request[results.TidyReport]):
         limit: how many of each at most.
     """
 
-    what: Annotated[str | None, read.one_of("duplicate", "contradiction", "unused", "junk")] = None
+    what: Annotated[
+        Literal["duplicate", "contradiction", "unused", "junk"] | None,
+        read.one_of("duplicate", "contradiction", "unused", "junk"),
+    ] = None
     limit: Annotated[int, read.limit] = 50
 
 

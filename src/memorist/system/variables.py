@@ -18,6 +18,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     ),
     "options of commands": (
         "TENANT", "USER", "AGENT", "HOST", "PORT", "TRUST_PROXY", "LOG_FORMAT", "CHAT_MODEL", "PROMPTS",
+        "PUBLIC_URL", "SIGN_IN", "OPENID", "OPENID_AUDIENCE", "OPENID_CLAIM", "OPENID_USER",
     ),
     "read where they are needed": ("CONFIG", "CACHE", "STATE", "TOKEN", "CHAT_KEY"),
     "deployment": ("PASSWORD",),

@@ -16,7 +16,7 @@ from memorist.records.record import Change, Hit, Kind, Order, Page, Record
 from memorist.records.retention import RetentionReport, Rule, RuleLike
 from memorist.records.times import TimeLike
 from memorist.verbs.making import Asking
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 class MemoryVerbs(Asking):
     """What one asks of a memory."""
@@ -467,7 +467,12 @@ class AdminVerbs(Asking):
             ConflictError: it is being approved.
         """
 
-    async def tidy(self, *, what: str | None = None, limit: int = 50) -> TidyReport:
+    async def tidy(
+        self,
+        *,
+        what: Literal['duplicate', 'contradiction', 'unused', 'junk'] | None = None,
+        limit: int = 50,
+    ) -> TidyReport:
         """Return what may be taken out of this memory; nothing is changed. `archive` does it, and takes it back.
 
         These are "duplicate" (notes, facts or experiences that say the same), "contradiction" (a note or a fact whose
