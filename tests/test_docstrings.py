@@ -17,6 +17,8 @@ import click
 from memorist.agents import Toolbox
 from memorist.cli.app import app
 from memorist.memory import Memory
+from memorist.serve.mcp.access import Access
+from memorist.serve.mcp.connector import READING, ConnectorTools
 from memorist.serve.mcp.tools import TOOLS, MemoryTools
 from memorist.serve.rest.app import create_api
 from memorist.testing import HashEmbedder
@@ -31,7 +33,8 @@ def look_up(name: str) -> str:
 
 async def told():
     async with Memory.open(":memory:", embedder=HashEmbedder()) as memory:
-        tools = Toolbox([look_up, *(getattr(MemoryTools(memory), name) for name in TOOLS)])
+        of = {name: ConnectorTools(Access(memory)) if name in READING else MemoryTools(memory) for name in TOOLS}
+        tools = Toolbox([look_up, *(getattr(each, name) for name, each in of.items())])
         return {"tools": [each.openai for each in tools.schemas], "openapi": create_api(memory).openapi()}
 
 root = click.Context(app, info_name="memorist")

@@ -256,7 +256,7 @@ async def test_the_pages_take_one_row_on_a_phone_with_the_current_one_in_view(pa
     await page.goto(f"{site}/status?user=alice")
     links = page.get_by_role("navigation").get_by_role("link")
     boxes = [box for each in await links.all() if (box := await each.bounding_box()) is not None]
-    assert len(boxes) == 13 and len({box["y"] for box in boxes}) == 1
+    assert len(boxes) == 15 and len({box["y"] for box in boxes}) == 1
     await expect(page.locator("nav [aria-current]")).to_be_in_viewport()
     assert await page.locator("html").evaluate("each => each.scrollWidth") == 390
 

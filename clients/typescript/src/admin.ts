@@ -41,6 +41,17 @@ export class Admin {
     return this.#memory.request("POST", "/v1/inbox/{id}/reject", { ...call, id, body: options });
   }
 
+  /** Return what may be taken out of this memory: duplicates, contradictions, what is unused, junk. Nothing is changed. */
+  tidy(options: t.TidyOptions = {}, call?: CallOptions): Promise<t.TidyReport> {
+    return this.#memory.request("POST", "/v1/tidy", { ...call, body: options });
+  }
+
+  /** Take records out of all that is recalled, without deleting them; `undo` puts them back. Return how many changed. */
+  async archive(ids: string | readonly string[], options: t.ArchiveOptions = {}, call?: CallOptions): Promise<number> {
+    const body = { ...options, ids: typeof ids === "string" ? [ids] : [...ids] };
+    return field(await this.#memory.request("POST", "/v1/archive", { ...call, body }), "archived");
+  }
+
   /**
    * Yield a checked copy of the whole store; needs an operator's token.
    *

@@ -15,6 +15,8 @@ const ONCE = new Set([
   "PATCH /v1/records/{id}",
   "DELETE /v1/records/{id}",
   "POST /v1/forget",
+  "POST /v1/relabel",
+  "POST /v1/archive",
   "POST /v1/inbox/{id}/approve",
   "POST /v1/inbox/{id}/reject",
   "POST /v1/purge",
@@ -192,6 +194,23 @@ export class Memory {
     call?: CallOptions,
   ): Promise<number> {
     return field(await this.request("POST", "/v1/forget", { ...call, ...chosen(which, options) }), "forgotten");
+  }
+
+  /**
+   * Give the records with these ids, or all that pass a filter, another label `agent`; `null` takes it away, and `undo`
+   * gives back the one before. Return how many records changed.
+   */
+  async relabel(
+    which: string | readonly string[] | t.RelabelOptions,
+    to: string | null,
+    options?: t.RelabelOptions,
+    call?: CallOptions,
+  ): Promise<number> {
+    const named = typeof which === "string" || Array.isArray(which);
+    const filter = named ? { ...options, ids: several(which as string | readonly string[]) } : (which as t.RelabelOptions);
+    const { body, ...labels } = asked(filter as t.RelabelOptions);
+    const sent = { ...labels, body: { ...body, to } };
+    return field(await this.request("POST", "/v1/relabel", { ...call, ...sent }), "relabelled");
   }
 
   /**
