@@ -227,7 +227,7 @@ class Purger:
         thread.start()
 
     def _pending(self) -> list[int]:
-        return self._connections.submit_read(pending).result()
+        return self._connections.read(pending)
 
     def _finish(self) -> None:
         claim, told = Claim(self._connections.path), False
