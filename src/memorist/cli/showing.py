@@ -23,6 +23,7 @@ Cell: TypeAlias = str | list[tuple[str, str]]
 """A text, or its parts, each with a style."""
 _LONGEST = 600
 _MOST_BAD = 20
+_LEAST_POINTS = 0.05
 _UNFRAMED_WIDTH = 10_000
 _LEAST_FRAMED = 72
 """The narrowest terminal with a frame; in a narrower one the text has all of the width, and the rest stands below."""
@@ -129,10 +130,17 @@ def print_hits(hits: Sequence[Mapping[str, Any]], *, explain: bool, whose: bool)
     for hit in hits:
         text = _with_later(_described(hit["record"], hit["matched"], whose=whose), hit)
         if explain:
-            signals = ", ".join(f"{name} {value:.3g}" for name, value in hit["signals"].items())
-            text.append((f"\n{signals}", "cyan"))
+            text.append((f"\n{_reasons(hit['signals'])}", "cyan"))
         rows.append((f"{hit['score']:.2f}", f"{hit['similarity']:.2f}", _when(hit["record"]), text))
     print_table(("Score", "Similarity", "When", "What"), rows, right=2, none="Nothing found.")
+
+
+def _reasons(signals: Mapping[str, float]) -> str:
+    """Return what raised and what lowered a hit, the most important first."""
+    from memorist.recall.explaining import LABELS, contributions  # imported here, because it needs NumPy
+
+    points = sorted(contributions(signals).items(), key=lambda each: -abs(each[1]))
+    return ", ".join(f"{LABELS[name]} {value:+.1f}" for name, value in points if abs(value) >= _LEAST_POINTS)
 
 
 def _with_later(text: list[tuple[str, str]], found: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -227,6 +227,7 @@ def hits_of(index: WallIndex, best: Ranked, records: Mapping[int, Record], searc
             "blind": np.full(len(share), 1 / best.crowd.count, np.float32),
             "sum": best.total,
             "small_talk": np.full(len(share), best.sought.nothing, np.float32),
+            "seeks_state": np.full(len(share), best.sought.state, np.float32),
         }
     told = _by_hit(signals, len(best.rows))
     hits = []

@@ -13,7 +13,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from memorist import __version__
-from memorist.recall.rank import WEIGHTS
+from memorist.recall.explaining import LABELS, contributions
 from memorist.records.zones import read_in
 from memorist.serve.console.charts import Share, shares_of
 from memorist.serve.console.zones import field_of, written_day
@@ -30,18 +30,12 @@ HEADERS: Mapping[str, str] = {
 }
 _DIRECTIONS = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 _SIGNALS = {
-    "words": "its words",
-    "words_around": "words around it",
-    "pairs": "words side by side",
-    "meaning": "its meaning",
-    "meaning_around": "meaning around it",
-    "speaker": "who said it",
-    "first_person": "said by the user",
-    "time": "when it was",
-    "conversation": "its conversation",
-    "reply": "it answers a similar question",
-    "standing": "an instruction or preference",
-}
+    name: LABELS[name]
+    for name in (
+        "words", "words_around", "pairs", "meaning", "meaning_around", "speaker", "first_person", "time",
+        "conversation", "reply", "standing",
+    )
+}  # fmt: skip
 
 
 def link(path: str, **query: Any) -> str:
@@ -87,7 +81,7 @@ def _iso_date(context: Context, moment: datetime) -> str:
 
 def _shares(signals: Mapping[str, float]) -> list[Share]:
     """Return the contribution of each signal, in the same order for all hits."""
-    weighed = {name: max(WEIGHTS.get(name, 0.0) * value, 0.0) for name, value in signals.items()}
+    weighed = {name: max(points, 0.0) for name, points in contributions(signals).items()}
     return shares_of(signals, _SIGNALS, weighed)
 
 
