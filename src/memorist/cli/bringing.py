@@ -9,15 +9,14 @@ what was said elsewhere.
 import json
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 
-from memorist.files.git.reading import read_small
+from memorist.files.git.noted import note, noted
 from memorist.files.projects import BY_COMMIT, Project
-from memorist.system.platforms import state_folder
 
 MOST = 2000
 """The most records that a call brings over: a coding agent waits for it. The next call goes on."""
 SOURCE = "project"
+_FILE = "projects.json"
 _MOST_NOTED = 5000
 
 
@@ -30,10 +29,9 @@ class Earlier:
     """
 
     def __init__(self, project: Project, whose: Sequence[str | None]) -> None:
-        self._file = os.path.join(state_folder(), "projects.json")
         self._place = json.dumps([*whose, os.path.realpath(project.root)])
         self._label = project.whole
-        before = self._noted().get(self._place)
+        before = noted(_FILE).get(self._place)
         labels = () if before == project.whole else (project.path, before or "")
         commit = project.whole if project.known_by == "remote" else None
         self.labels = [
@@ -43,23 +41,8 @@ class Earlier:
         ]
         self._is_new = before != project.whole and (before is not None or project.known_by != "path")
 
-    def _noted(self) -> dict[str, str]:
-        with suppress(ValueError, RecursionError):
-            found = json.loads(read_small(self._file, most=16 << 20) or "{}")
-            if isinstance(found, dict):
-                return {name: label for name, label in found.items() if isinstance(label, str)}
-        return {}
-
     def done(self, counts: Sequence[int]) -> None:
         """Note that all was brought over, unless a call for one of the labels brought over as many as it may."""
-        from pathlib import Path
-
-        from memorist.system.writing import replacing
-
         if not self._is_new or any(count >= MOST for count in counts):
             return
-        noted = {**self._noted(), self._place: self._label}
-        with suppress(OSError):  # then the next call looks again
-            os.makedirs(os.path.dirname(self._file), mode=0o700, exist_ok=True)
-            with replacing(Path(self._file)) as stream:
-                stream.write(json.dumps(dict(list(noted.items())[-_MOST_NOTED:])).encode())
+        note(_FILE, {**noted(_FILE), self._place: self._label}, most=_MOST_NOTED)

@@ -130,7 +130,7 @@ class _Option(click.Option):
 
     @help.setter
     def help(self, text: str | None) -> None:
-        """Click sets what it was given, which is none."""
+        """Ignore the text that Click sets: it was given none."""
 
 
 class _Argument(click.Argument):

@@ -31,7 +31,7 @@ def read_bytes(*path: str, most: int) -> bytes | None:
 
 
 def opened(*path: str, most: int | None = None) -> BinaryIO | None:
-    """Open a regular file of at most so many bytes; return None if there is none."""
+    """Open a regular file of at most `most` bytes; return None where there is no such file."""
     try:
         stream = open_file(os.path.join(*path), getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError):

@@ -73,7 +73,7 @@ class Repository:
 
 
 def repository_at(root: str) -> Repository | None:
-    """Return the repository whose working tree is this folder; None where it is none, or not surely one.
+    """Return the repository whose working tree is this folder; None where the folder has none, or may have another's.
 
     A folder ``.git`` must be this user's and no link. A file ``.git``, which a further working tree and a submodule
     have, must name a folder that names this working tree in turn: else any folder could be taken for another project.

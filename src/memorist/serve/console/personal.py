@@ -1,4 +1,4 @@
-"""What always holds: which of it is the person's, in all projects, and which a project's alone."""
+"""The page of preferences and standing instructions: which hold in all projects, and which in one project alone."""
 
 from collections.abc import Sequence
 
